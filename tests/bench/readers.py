@@ -59,8 +59,8 @@ class Reader(Protocol):
     def pick(self, group: Locator, option: str) -> None:
         """Pick one of some options that stand beside each other."""
 
-    def select(self, group: Locator, item: Locator, key: str = "ArrowDown") -> None:
-        """Select one of a group that an arrow key walks through."""
+    def select(self, group: Locator, item: Locator) -> None:
+        """Select one of a group that the arrow keys walk through."""
 
     def mark(self, key: Locator) -> None:
         """Mark the pair of the selected query and a key."""
@@ -111,7 +111,7 @@ class Mouse:
     def pick(self, group: Locator, option: str) -> None:
         self.follow(group.get_by_text(option, exact=True))
 
-    def select(self, group: Locator, item: Locator, key: str = "ArrowDown") -> None:
+    def select(self, group: Locator, item: Locator) -> None:
         expect(group).to_be_visible()
         self.follow(item)
 
@@ -181,9 +181,10 @@ class Keyboard:
         self._walk_into(group)
         self._until(lambda: chosen.inner_text() == option, "ArrowRight")
 
-    def select(self, group: Locator, item: Locator, key: str = "ArrowDown") -> None:
+    def select(self, group: Locator, item: Locator) -> None:
         expect(group).to_be_visible()
         self._walk_into(group)
+        key = "ArrowRight" if group.get_attribute("role") == "tablist" else "ArrowDown"
         self._until(lambda: _is_focused(item), key)
         self._press("Enter")
 

@@ -61,7 +61,7 @@ def find_least(reader: Reader) -> None:
     tab = reader.page.get_by_role("tab", name="Statistics")
     expect(tab).to_be_visible()
     if tab.get_attribute("aria-selected") != "true":
-        reader.select(reader.page.get_by_role("tablist"), tab, "ArrowRight")
+        reader.select(reader.page.get_by_role("tablist"), tab)
     reader.follow(reader.page.get_by_role("link", name="attention to [SEP]", exact=True))
     expect(reader.page.get_by_role("textbox", name="Order", exact=True)).to_be_enabled()
     reader.choose("Order", "smallest first")
