@@ -184,7 +184,8 @@ class Keyboard:
     def select(self, group: Locator, item: Locator) -> None:
         expect(group).to_be_visible()
         self._walk_into(group)
-        self._until(lambda: _is_focused(item), "ArrowDown")
+        key = "ArrowRight" if group.get_attribute("role") == "tablist" else "ArrowDown"
+        self._until(lambda: _is_focused(item), key)
         self._press("Enter")
 
     def mark(self, key: Locator) -> None:

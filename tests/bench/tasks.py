@@ -34,10 +34,12 @@ CLIPBOARD = ["clipboard-read", "clipboard-write"]
 
 def find_head(reader: Reader, behaviour: str = PREVIOUS) -> None:
     """Find a head that looks at the previous token: the page of the clearest one."""
-    kind = reader.page.locator(".kinds li").filter(has_text=behaviour).first
+    page = reader.page
+    kind = page.locator(".cards li, .kinds li").filter(has_text=behaviour).first
     reader.follow(kind.get_by_role("link", name=re.compile(r"^L\d+ H\d+$")))
-    expect(reader.page.get_by_role("heading", level=1)).to_contain_text("Queries and keys of L")
-    expect(reader.page.get_by_role("heading", name=re.compile("^Label: "))).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Queries and keys of L")
+    label, role = page.get_by_role("heading", name=re.compile("^Label: ")), page.locator("#beside p")
+    expect(label.or_(role.filter(has_text=behaviour)).first).to_be_visible()
 
 
 def see_attention(reader: Reader, text: str = TEXT, word: str = WORD) -> None:
@@ -56,6 +58,10 @@ def see_attention(reader: Reader, text: str = TEXT, word: str = WORD) -> None:
 def find_least(reader: Reader) -> None:
     """Find the sentences in which a head attends to [SEP] least."""
     reader.open("Head")
+    tab = reader.page.get_by_role("tab", name="Statistics")
+    expect(tab).to_be_visible()
+    if tab.get_attribute("aria-selected") != "true":
+        reader.select(reader.page.get_by_role("tablist"), tab)
     reader.follow(reader.page.get_by_role("link", name="attention to [SEP]", exact=True))
     expect(reader.page.get_by_role("textbox", name="Order", exact=True)).to_be_enabled()
     reader.choose("Order", "smallest first")
