@@ -31,6 +31,8 @@ _PASSAGES = (
     "Passages of several sentences have several roots. Ingest single sentences, such as a treebank, for this table."
 )
 COREFERENCE = "Coreference"
+#: Where the two sections are on the page.
+GOVERNORS, ANTECEDENTS = "governors", "antecedents"
 #: An example that needs no annotation, after Uszkoreit 2017, "Transformer: a novel neural network architecture for language understanding".
 PRONOUN = "The animal did not cross the street because it was too tired."
 _CHAINS = (
@@ -67,7 +69,7 @@ def read_governors(corpus: Corpus, running: IngestProgress | None) -> Governors 
 
 def governors(found: Governors | Unmade | None) -> list[object]:
     """The table of every method, or how to get it."""
-    title = html.H2([TITLE, info("UAS", _MEANING)])
+    title = html.H2([TITLE, info("UAS", _MEANING)], id=GOVERNORS)
     if found is None:
         return [title, html.P(_PASSAGES, className="caption")]
     if isinstance(found, Unmade):
@@ -172,9 +174,9 @@ def antecedents(found: Antecedents | Unmade, state: LinkState) -> list[object]:
         sentence = state.on("sentence").with_(text=PRONOUN, words="1")
         example = [
             dcc.Link("An example", href=sentence.href),
-            f": in “{PRONOUN}” (after Uszkoreit 2017) select “it”, then “animal”, to see which heads link them.",
+            f": in “{PRONOUN}” (after Uszkoreit 2017) click the line from “it” to “animal” to see which heads link them.",
         ]
-        return [html.H2(COREFERENCE), unmade_line(found), html.P(example, className="caption")]
+        return [html.H2(COREFERENCE, id=ANTECEDENTS), unmade_line(found), html.P(example, className="caption")]
     coreference = found.coreference
     gap = coreference.attrs["scheme"] == GAP
     groups = [str(name) for name in coreference["gender" if gap else "kind"].values]
@@ -182,7 +184,7 @@ def antecedents(found: Antecedents | Unmade, state: LinkState) -> list[object]:
     rows = [html.Tr([html.Td(row.title), *_cells(row)]) for row in rows_of(coreference)]
     about = f"Gold coreference of the data; words and head words: {found.source}."
     return [
-        html.H2([COREFERENCE, info("coreference", _GAP if gap else _CHAINS)]),
+        html.H2([COREFERENCE, info("coreference", _GAP if gap else _CHAINS)], id=ANTECEDENTS),
         html.P([_caption(coreference, groups), info("the probes", about)], className="caption"),
         scrolling(html.Table([heading(titles, titles[1:]), html.Tbody(rows)], className="rows"), COREFERENCE),
         file_links(found.files, "Antecedents", "coreference"),

@@ -34,6 +34,8 @@ from dashboard.relations.data import (
 )
 from dashboard.relations.example import MARKED, Marking, by_example, read_marking
 from dashboard.relations.found_words import (
+    ANTECEDENTS,
+    GOVERNORS,
     Antecedents,
     Governors,
     antecedents,
@@ -160,7 +162,10 @@ def draw(shown: RelationsPage | WithoutRelations) -> Page:
     return Page(
         above=[
             title,
-            html.P([shown.how, info("accuracy", shown.about), *_own(state)], className="how-to-read"),
+            html.P(
+                [shown.how, info("accuracy", shown.about), *_below(state, shown.governors is not None)],
+                className="how-to-read",
+            ),
             html.Div(_controls(shown), className="controls"),
             *heads_at_relation(accuracies),
             html.H3(naming(ranking_title(relation), relation if relation != ALL else "")),
@@ -178,9 +183,11 @@ def draw(shown: RelationsPage | WithoutRelations) -> Page:
     )
 
 
-def _own(state: LinkState) -> list[object]:
-    """A link to the section for what no relation says: it stands below all that is counted of the relation."""
-    return [" Or test ", dcc.Link("your own hypothesis", href=f"{state.href}#{OWN}"), "."]
+def _below(state: LinkState, has_governors: bool) -> list[object]:
+    """Links to sections that stand below all that is counted of the relation."""
+    titles = {OWN: "your own hypothesis", GOVERNORS: "governors from attention (UAS)", ANTECEDENTS: "coreference"}
+    own, governed, referred = (dcc.Link(title, href=f"{state.href}#{place}") for place, title in titles.items())
+    return [" Or test ", own, ", or see ", *([governed, " and "] if has_governors else []), referred, "."]
 
 
 def _how_to_read(corpus: Corpus) -> str:

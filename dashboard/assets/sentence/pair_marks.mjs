@@ -8,7 +8,7 @@ import { make, makeSvg } from "../web/elements.mjs";
 const most = ({ mark_colours }) => mark_colours.light.length;
 
 const HOW = "Or press m with a pair selected; or hold Shift and click a line, a cell, or a key of the selected query.";
-const EMPTY = "No pair is marked. Select a query and a key, then mark them in a colour.";
+const EMPTY = "No pair is marked. Click a token on the left, then hold Shift and click one on the right.";
 /** Sides of a number in its colour, and of a frame in a thumbnail at least. */
 export const BADGE = 12;
 const LEAST_FRAME = 5;
