@@ -235,7 +235,17 @@ def still(open_shared: Open) -> Open:
     return still
 
 
-@pytest.mark.parametrize("journey", JOURNEYS, ids=lambda journey: journey.link)
+#: The journey of a page whose other journey is not marked.
+SECOND = "head?layer=1&head=0&token=3&colour=kind&where=position:1..7"
+
+
+@pytest.mark.parametrize(
+    "journey",
+    [
+        pytest.param(journey, id=journey.link, marks=[pytest.mark.slow] if journey.link == SECOND else [])
+        for journey in JOURNEYS
+    ],
+)
 def test_a_page_stands_still_is_accessible_and_fits_a_narrow_window(
     still: Open, address_of: Callable[[Journey, str], str], journey: Journey
 ) -> None:

@@ -115,6 +115,15 @@ def test_every_file_of_roles_names_its_model_and_its_snapshot(name: str, roles_s
     expect_named(corpus, roles_store, lambda address: of_roles(address) == name)
 
 
+def of_mixing(address: str) -> bool:
+    """What arrives, of which the two models of page Compare have nothing."""
+    return "/arrival." in address
+
+
+def test_the_file_of_what_arrives_names_its_model_and_its_snapshot(tiny_store: str) -> None:
+    expect_named(store.open_corpus(tiny_store), tiny_store, of_mixing)
+
+
 @pytest.mark.parametrize("name", OF_WORDS)
 def test_every_file_of_words_names_its_model_and_its_snapshot(name: str, bank_store: str, chains_store: str) -> None:
     place = chains_store if name == "coreference" else bank_store
@@ -141,7 +150,7 @@ def test_every_file_names_its_models_and_its_snapshot(server: Flask, alike: Mode
     every = [
         address
         for address in addresses(server, parts)
-        if not (of_words(address) or of_roles(address) or runs_a_model(address))
+        if not (of_words(address) or of_roles(address) or of_mixing(address) or runs_a_model(address))
     ]
     for address in every:
         answer = client.get(address)

@@ -130,5 +130,5 @@ def test_a_cell_of_a_role_has_its_kind_and_what_the_head_does(shares: RoleShares
 def test_heads_on_page_relations_have_their_roles(query: str, roles_store: str) -> None:
     page = above(create_app(ServedStore(roles_store)).server.test_client(), "/relations", query)
     known = shares_of(open_corpus(roles_store))
-    assert page.count("'clearest role'") == (3 if "hoffset" in query else 2)
+    assert page.count("'clearest role']") == (3 if "hoffset" in query else 2)
     assert all(summary(known, layer, head) in page for layer, head in np.ndindex(*known.clearest.shape))

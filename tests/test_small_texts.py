@@ -194,7 +194,7 @@ def test_no_two_heads_share_a_colour(heads: int) -> None:
         assert min(apart, default=999) > 30
 
 
-@pytest.mark.parametrize(("query", "names"), [("rollout=1", ["rollout"]), ("", ["H0", "H1"])])
+@pytest.mark.parametrize(("query", "names"), [("rollout=1", ["attention rollout"]), ("", ["H0", "H1"])])
 def test_a_rollout_is_no_head(served_store: ServedStore, query: str, names: list[str]) -> None:
     assert picture(context(served_store, "sentence", query))["head_names"] == names  # type: ignore[index]
 

@@ -1,5 +1,6 @@
 """A page that the browser translates says what the page itself says, after every choice."""
 
+import pytest
 from playwright.sync_api import Page
 
 from tests.browser import Open, choose, drawn, turned_to, until
@@ -60,6 +61,7 @@ def assert_same_texts(plain: Page, translated: Page) -> None:
     assert translated.evaluate(TEXTS) == plain.evaluate(TEXTS), plain.url
 
 
+@pytest.mark.slow
 def test_a_translated_page_shows_what_its_link_says(open_page: Open, bank_server: str) -> None:
     plain, translated = (drawn(open_page(f"{bank_server}/head?layer=0&head=0")) for _ in range(2))
     translated.evaluate(TRANSLATE)

@@ -9,10 +9,10 @@ from flask.testing import FlaskClient
 
 import store
 from dashboard.app import create_app
-from dashboard.sentence import checkpoint
 from dashboard.sentence.encoder import TypedSentences, corpus_sentence
 from dashboard.sentence.finder import SentenceFilter, find_sentences
 from dashboard.sentence.sentence import stored_sentence
+from dashboard.web import corpus_model
 from dashboard.web.errors import Refusal
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
@@ -143,7 +143,7 @@ def test_its_data_are_served(path: str, part: store.Corpus, part_client: FlaskCl
 
 @pytest.fixture
 def without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoint, "missing_packages", lambda _extra: ["torch"])
+    monkeypatch.setattr(corpus_model, "missing_packages", lambda _extra: ["torch"])
 
 
 @pytest.mark.usefixtures("without_torch")

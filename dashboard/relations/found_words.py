@@ -174,7 +174,7 @@ def antecedents(found: Antecedents | Unmade, state: LinkState) -> list[object]:
         sentence = state.on("sentence").with_(text=PRONOUN, words="1")
         example = [
             dcc.Link("An example", href=sentence.href),
-            f": in “{PRONOUN}” (after Uszkoreit 2017) click the line from “it” to “animal” to see which heads link them.",
+            " (after Uszkoreit 2017): click the line from “it” to “animal” to see which heads link them.",
         ]
         return [html.H2(COREFERENCE, id=ANTECEDENTS), unmade_line(found), html.P(example, className="caption")]
     coreference = found.coreference

@@ -162,10 +162,8 @@ def draw(shown: RelationsPage | WithoutRelations) -> Page:
     return Page(
         above=[
             title,
-            html.P(
-                [shown.how, info("accuracy", shown.about), *_below(state, shown.governors is not None)],
-                className="how-to-read",
-            ),
+            html.P([shown.how, info("accuracy", shown.about)], className="how-to-read"),
+            html.P(_below(state, shown.governors is not None), className="caption"),
             html.Div(_controls(shown), className="controls"),
             *heads_at_relation(accuracies),
             html.H3(naming(ranking_title(relation), relation if relation != ALL else "")),
@@ -183,11 +181,11 @@ def draw(shown: RelationsPage | WithoutRelations) -> Page:
     )
 
 
-def _below(state: LinkState, has_governors: bool) -> list[object]:
+def _below(state: LinkState, has_governors: bool) -> list[str | dcc.Link]:
     """Links to sections that stand below all that is counted of the relation."""
     titles = {OWN: "your own hypothesis", GOVERNORS: "governors from attention (UAS)", ANTECEDENTS: "coreference"}
     own, governed, referred = (dcc.Link(title, href=f"{state.href}#{place}") for place, title in titles.items())
-    return [" Or test ", own, ", or see ", *([governed, " and "] if has_governors else []), referred, "."]
+    return ["Below: ", own, ", ", *([governed, ", "] if has_governors else []), referred, "."]
 
 
 def _how_to_read(corpus: Corpus) -> str:
