@@ -138,9 +138,10 @@ def context_mixing(
     IngestError
         With a sentence that ends in what to do next.
     """
+    found = _find(model)
     from headscape.arrival import context_mixing as mixed
 
-    return mixed(model, tokenizer, text, method=method, rolled_out=rolled_out, found=_find(model))
+    return mixed(model, tokenizer, text, method=method, rolled_out=rolled_out, found=found)
 
 
 def alike(model: Any, tokenizer: Any, first: str, second: str) -> "DataArray":
@@ -149,9 +150,10 @@ def alike(model: Any, tokenizer: Any, first: str, second: str) -> "DataArray":
     By DecompX (Modarressi et al. 2023): each mean vector is a sum over the tokens of its text, so the products sum to the cosine.
     Parameters and errors as of `context_mixing`.
     """
+    found = _find(model)
     from headscape.arrival import alike as split
 
-    return split(model, tokenizer, first, second, found=_find(model))
+    return split(model, tokenizer, first, second, found=found)
 
 
 def _find(model: Any) -> Any:

@@ -15,7 +15,7 @@ from ingest.encode.decomposition import TracedLayer, alti, decompose, trace, val
 from ingest.encode.hidden_words import GuessingModel
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.errors import IngestError, short
-from store.kernels.mixing import layer_matrix, roll_out
+from store.kernels.mixing import roll_out
 from store.schema.mixing import METHODS
 
 #: Methods that need the model itself, and their matrix of a layer.
@@ -43,25 +43,11 @@ def _shares(ready: GuessingModel, sentence: Sentence, method: str, rolled_out: b
         shares: NDArray[np.floating] = lengths / lengths.sum(axis=-1, keepdims=True)
         return shares
     matrices = (
-        _stored_matrices(sentence, method)
+        sentence.mixing_matrices(method)
         if method in METHODS
         else [OF_LAYER[method](layer).numpy() for layer in _trace(ready, sentence)]
     )
     return np.asarray(roll_out(matrices) if rolled_out else np.stack(matrices))
-
-
-def _stored_matrices(sentence: Sentence, method: str) -> list[NDArray[np.floating]]:
-    """By a method that a store allows too."""
-    assert sentence.products is not None, "of a sentence that a model has encoded"
-    return [
-        layer_matrix(
-            method,
-            sentence.layer_pattern(layer),
-            value_norm=sentence.value_norm[layer],
-            products=sentence.products[layer],
-        )
-        for layer in range(len(sentence.query))
-    ]
 
 
 def _trace(ready: GuessingModel, sentence: Sentence) -> list[TracedLayer]:

@@ -41,6 +41,14 @@ def context_mixing(corpus: "Corpus", sentence: int, method: str, *, rolled_out: 
     return xr.DataArray(shares, labels, ("layer", "query_token", "key_token"), name=method)
 
 
+def has_products(corpus: "Corpus", sentence: int) -> bool:
+    """Whether the store has the inner products of the tokens of a sentence."""
+    try:
+        return sentence < int(corpus.mixing.attrs["sentences"])
+    except NotIngested:
+        return False
+
+
 def read_products(corpus: "Corpus", sentence: int) -> NDArray[np.float16]:
     """Inner products of the tokens of a sentence (layer, token, product), times a power of two.
 

@@ -53,5 +53,5 @@ def one_sentence(*, layers: int = 2, heads: int = 3, tokens: int = 3, seed: int 
         value_norm=draw.uniform(0.1, 9, shape).astype(np.float32),
         mixing=draw.uniform(0, 1, (len(RATIOS), layers, shape[-1])).astype(np.float32),
         cut=False,
-        products=draw.uniform(1, 2, (layers, tokens, count_products(heads))).astype(np.float32),
+        products=draw.uniform(1, 2, (layers, count_products(heads), tokens)).astype(np.float32),
     )

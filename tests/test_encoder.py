@@ -15,6 +15,7 @@ from flask import Flask
 
 from dashboard.pages import TOPICS
 from dashboard.sentence import page as sentence_page
+from dashboard.sentence.change import NO_CHANGE
 from dashboard.sentence.checkpoint import MOST_CHARACTERS
 from dashboard.sentence.encoder import Encoder, TypedSentences
 from dashboard.sentence.sentence import Sentence
@@ -106,6 +107,15 @@ def refusal(typed: TypedSentences, corpus: Corpus, text: str, second: str = "", 
     with pytest.raises(Refusal) as caught:
         typed.encode(corpus, text, second, **more)
     return caught.value
+
+
+def test_what_context_mixing_follows_from_is_computed_of_a_shown_sentence_but_not_of_a_sample(
+    typed: TypedSentences, tiny_corpus: Corpus
+) -> None:
+    shown, sampled = typed.encode(tiny_corpus, "the film"), typed.run(tiny_corpus, "the film", NO_CHANGE)
+    assert shown.products is not None
+    assert sampled.products is None
+    np.testing.assert_array_equal(sampled.query, shown.query)
 
 
 @pytest.mark.parametrize(("text", "second"), TYPED, ids=range(len(TYPED)))

@@ -47,6 +47,19 @@ def test_a_model_that_is_not_there_is_told_before_anything_slow_is_imported(comm
     assert run.stdout.split("\n")[-2] == "1 False"
 
 
+def test_python_tells_of_a_model_that_is_not_there_before_anything_slow_is_imported(tmp_path: Path) -> None:
+    code = """
+import sys, headscape
+for name, texts in (("sentence", ["a"]), ("context_mixing", ["a"]), ("alike", ["a", "b"])):
+    try:
+        getattr(headscape, name)("no-such/model", None, *texts)
+    except Exception as error:
+        print(name, "'no-such/model' is neither" in str(error), "torch" in sys.modules)
+"""
+    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines() == [f"{name} True False" for name in ("sentence", "context_mixing", "alike")]
+
+
 def test_the_program_prints_its_help() -> None:
     words = [sys.executable, "-m", "headscape", "--help"]
     shown = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout

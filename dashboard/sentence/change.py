@@ -37,6 +37,8 @@ class Change:
         As `predicted` in that pass; empty where it is the same.
     causal
         Whether a token sees no token after it.
+    products
+        Whether what context mixing follows from is asked for: not of a sample, of which nobody sees it.
     """
 
     heads: tuple[tuple[int, int], ...] = ()
@@ -45,6 +47,7 @@ class Change:
     hidden: tuple[int, ...] = ()
     unseen: bytes = b""
     causal: bool = False
+    products: bool = True
 
     def patterns(self, tokens: int, *, hiding: bool = False) -> dict[tuple[int, int], NDArray[np.float32]]:
         """(layer, head) -> its weights (query_token, key_token) in a sentence of so many tokens; `hiding`: in the second pass."""

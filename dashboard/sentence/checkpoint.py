@@ -101,7 +101,8 @@ def _check_vectors(model: "GuessingModel", tokens: "Tokens") -> None:
 def _run(model: "GuessingModel", pair: "Pair", change: Change) -> "tuple[Vectors, float | None]":
     """What the model makes of the sentence, and the loss of its hidden wordpieces where it is asked for and known."""
     try:
-        vectors = model.run(pair.tokens, pair.token_type, change.patterns(len(pair.tokens.token_id)))
+        patterns = change.patterns(len(pair.tokens.token_id))
+        vectors = model.run(pair.tokens, pair.token_type, patterns, products=change.products)
         return vectors, _hidden_loss(model, pair, change)
     except RuntimeError as error:  # torch's for whatever a device cannot do, such as having no memory left
         raise cannot_run(error) from error

@@ -126,7 +126,7 @@ class TypedSentences:
         Its steps are told to nobody: whoever encodes a sample says how far it is.
         """
         with steps_told_to(lambda _: None):
-            return self._changed((*_request(corpus, text, ""), change))
+            return self._changed((*_request(corpus, text, ""), replace(change, products=False)))
 
     def is_changed(self, corpus: Corpus, sentence: Sentence, change: Change) -> bool:
         """Whether `change` would answer at once."""

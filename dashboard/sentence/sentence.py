@@ -19,8 +19,7 @@ from store.kernels.attention import attention_logits, attention_pattern, merge_w
 from store.kernels.bias import AttentionBias
 from store.kernels.mixing import layer_matrix, roll_out
 from store.kernels.rows import attention_rows
-from store.mixing import read_products
-from store.repository.errors import NotIngested
+from store.mixing import has_products
 from store.schema.corpus import IDLE
 from store.window import WINDOW, Window
 
@@ -35,6 +34,8 @@ ROLLOUT_NAMES: Mapping[Rollout | None, str] = {
     "globenc": "what arrives",
     "layer": "what arrives",
 }
+#: The method of `store.schema.mixing` by which it is computed.
+METHOD_OF: Mapping[Rollout, str] = {"1": "rollout", "globenc": "globenc", "layer": "globenc"}
 NO_PRODUCTS = "The store lacks what context mixing follows from. Run `headscape ingest --mixing=auto`."
 TOO_LONG = "A rollout of this model is of at most {:,} tokens; this sentence has {:,}. Choose a shorter sentence."
 #: Most positions that a link hides.
@@ -74,7 +75,7 @@ class Sentence:
     bias
         What the model adds to q.k / sqrt(channels); None where it adds nothing.
     products
-        Inner products that context mixing follows from (layer, token, product), `store.kernels.mixing`; None where the store has none.
+        Inner products that context mixing follows from (layer, product, token), `store.kernels.mixing`; None where there are none.
     last
         Output of the last layer (token, feature); None of stored vectors, which have none.
     answer, answers
@@ -98,7 +99,7 @@ class Sentence:
     mixing: Floats
     cut: bool
     bias: AttentionBias | None = None
-    products: NDArray[np.floating] | None = None
+    products: Layers | None = None
     last: Floats | None = None
     answer: Floats | None = None
     answers: tuple[str, ...] = ()
@@ -161,17 +162,23 @@ class Sentence:
         shares[np.arange(len(queries)), queries] = 1
         for below in range(layer, layer - 1 if how == "layer" else -1, -1):
             mixed = np.zeros_like(shares)
-            for block, matrix in self.matrix_rows(how, below):
+            for block, matrix in self.mixing_rows(METHOD_OF[how], below):
                 mixed += shares[:, block] @ matrix
             shares = mixed
         return shares
 
-    def matrix_rows(self, how: Rollout, layer: int) -> Iterator[tuple[slice, Floats]]:
-        """Context mixing of one layer (query, key_token), some queries at a time, and which they are."""
-        products = None if self.products is None else self.products[layer].astype(np.float32)
-        method = "rollout" if how == "1" else "globenc"
+    def mixing_rows(self, method: str, layer: int) -> Iterator[tuple[slice, Floats]]:
+        """Context mixing of one layer (query, key_token) by a method of `store.schema.mixing`, some queries at a time, and which they are."""
+        products = self.products[layer].T if method == "globenc" and self.products is not None else None
+        norms = self.value_norm[layer]
         for block, rows in self.all_rows(layer):
-            yield block, layer_matrix(method, rows, products=products, queries=np.arange(block.start, block.stop))
+            queries = np.arange(block.start, block.stop)
+            yield block, layer_matrix(method, rows, value_norm=norms, products=products, queries=queries)
+
+    def mixing_matrices(self, method: str) -> list[Floats]:
+        """The same of every layer (query_token, key_token)."""
+        layers = range(len(self.query))
+        return [np.concatenate([rows for _, rows in self.mixing_rows(method, layer)]) for layer in layers]
 
     def row_logits(self, layer: int, query: int) -> Floats:
         """Logits of one query in every head of a layer: (head, key_token)."""
@@ -183,9 +190,7 @@ class Sentence:
 
 @cached
 def _rollout(sentence: Sentence, how: Rollout) -> Floats:
-    matrices = [
-        np.concatenate([rows for _, rows in sentence.matrix_rows(how, layer)]) for layer in range(len(sentence.query))
-    ]
+    matrices = sentence.mixing_matrices(METHOD_OF[how])
     shares: Floats = np.stack(matrices) if how == "layer" else roll_out(matrices)
     return shares
 
@@ -210,15 +215,8 @@ def stored_sentence(corpus: Corpus, index: int) -> Sentence:
         mixing=corpus.token_mixing.variable[:, :, rows].values.astype(np.float32),
         cut=is_cut(corpus, tokens.sizes["token"]),
         bias=corpus.bias and corpus.bias.within(tokens.sizes["token"]),
-        products=_products(corpus, index),
+        products=StoredLayers(corpus, "product", index) if has_products(corpus, index) else None,
     )
-
-
-def _products(corpus: Corpus, index: int) -> NDArray[np.floating] | None:
-    try:
-        return read_products(corpus, index)
-    except NotIngested:
-        return None
 
 
 def is_cut(corpus: Corpus, tokens: int) -> bool:

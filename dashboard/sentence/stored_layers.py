@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
+import xarray as xr
 from numpy.typing import DTypeLike, NDArray
 
 from dashboard.web.results import cached
@@ -12,11 +13,11 @@ from store import Corpus
 
 Floats = NDArray[np.float32]
 #: Arrays of a stored sentence whose first axis is the layer.
-ByLayer = Literal["query", "key", "value_norm"]
+ByLayer = Literal["query", "key", "value_norm", "product"]
 
 
 class StoredLayers:
-    """An array (layer, head, token, ...) of a stored sentence, of which only the layers that are needed are read.
+    """An array (layer, head or product, token, ...) of a stored sentence, of which only the layers that are needed are read.
 
     Most requests are about one layer: of 144 heads, reading all takes twelve times as long. Layers are cached one by one.
     """
@@ -25,7 +26,7 @@ class StoredLayers:
         """`read` reads a layer, by default into the cache."""
         self._corpus, self._name, self._sentence = weakref.ref(corpus), name, sentence  # a cache must not keep it alive
         self._read = read or _stored_layer
-        rows, array = corpus.sentence_rows(sentence), getattr(corpus, name)
+        rows, array = corpus.sentence_rows(sentence), _array(corpus, name)
         self.shape: tuple[int, ...] = (*array.shape[:2], rows.stop - rows.start, *array.shape[3:])
 
     def __len__(self) -> int:
@@ -50,9 +51,14 @@ class StoredLayers:
 
 @cached
 def _stored_layer(corpus: Corpus, name: ByLayer, sentence: int, layer: int) -> Floats:
-    array = getattr(corpus, name).variable[layer, :, corpus.sentence_rows(sentence)]
+    array = _array(corpus, name).variable[layer, :, corpus.sentence_rows(sentence)]
     numbers: Floats = array.values.astype(np.float32)
     return numbers
+
+
+def _array(corpus: Corpus, name: ByLayer) -> xr.DataArray:
+    array: xr.DataArray = corpus.mixing["product"] if name == "product" else getattr(corpus, name)
+    return array
 
 
 #: Reads an array of a sentence in a layer: (head, token, ...).

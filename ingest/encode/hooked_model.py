@@ -7,6 +7,7 @@ sentence or pair, as they are or with the patterns of some heads replaced.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -270,7 +271,7 @@ class Vectors:
     key: NDArray[np.float32]  # (layer, head, token, channel)
     value_norm: NDArray[np.float32]  # (layer, head, token), ||f(x)||
     mixing: NDArray[np.float32]  # (ratio, layer, token), `store.schema.model.RATIOS`
-    products: NDArray[np.float32]  # (layer, token, product), `store.kernels.mixing`
+    products: NDArray[np.float32] | None  # (layer, product, token), `store.kernels.mixing`; None where not asked for
     last: NDArray[np.float32]  # (token, feature), the output of the last layer
     answer: NDArray[np.float32]  # (label,), logits of a classifier; empty of another model
 
@@ -297,7 +298,6 @@ class SentenceModel:
         self.hooked.listen_at_points([self._last])
         self._grams = self.hooked.output_grams()
         self._projections = self.hooked.output_projections()
-        self._maps = self.hooked.product_maps()
         #: What the model adds to q.k / sqrt(channels).
         self.bias = self.hooked.bias
         self._token_types = checkpoint.family.size(checkpoint.config, "type_vocab_size")
@@ -320,7 +320,9 @@ class SentenceModel:
         rows = int(self.hooked.config.vocab_size)
         return [self.tokenizer.vocab[number] for number in tokens.token_id if number >= rows]
 
-    def run(self, tokens: Tokens, token_type: NDArray[np.uint8], replaced: Replaced = NOTHING) -> Vectors:
+    def run(
+        self, tokens: Tokens, token_type: NDArray[np.uint8], replaced: Replaced = NOTHING, *, products: bool = False
+    ) -> Vectors:
         """One forward pass, in which the patterns of some heads may be replaced: of as many tokens as there are."""
         # Some checkpoints know one token type only.
         known = np.minimum(token_type, max(0, self._token_types - 1))
@@ -328,9 +330,9 @@ class SentenceModel:
         device = self.hooked.device
         capture = self.hooked.run_replaced(token_ids.to(device), segments.to(device), replaced)
         with torch.inference_mode():
-            return self._vectors(capture, replaced)
+            return self._vectors(capture, replaced, self._products(capture) if products else None)
 
-    def _vectors(self, capture: Capture, replaced: Replaced) -> Vectors:
+    def _vectors(self, capture: Capture, replaced: Replaced, products: NDArray[np.float32] | None) -> Vectors:
         query, key, value = (
             [layer[0].float().transpose(0, 1) for layer in layers]
             for layers in (capture.query, capture.key, capture.value)
@@ -340,13 +342,28 @@ class SentenceModel:
             self._mixing(layer, capture, replaced, *query_key_value)
             for layer, query_key_value in enumerate(zip(query, key, value, strict=True))
         ]
-        layers = zip(value, capture.layer_input, self._maps, strict=True)
-        products = [mixing_products(own.transpose(0, 1), x[0].float(), of_layer) for own, x, of_layer in layers]
-        stacked = [torch.stack(each) for each in (query, key, norms)]
-        both = torch.stack(mixing, dim=1), torch.stack(products)
         last = capture.points[self._last][0].float()
         answer = self.hooked.guess_labels(last[None])[0] if self.class_names else torch.zeros(0)
-        return Vectors(*(array.cpu().numpy() for array in (*stacked, *both, last, answer)))
+        return Vectors(
+            query=torch.stack(query).cpu().numpy(),
+            key=torch.stack(key).cpu().numpy(),
+            value_norm=torch.stack(norms).cpu().numpy(),
+            mixing=torch.stack(mixing, dim=1).cpu().numpy(),
+            products=products,
+            last=last.cpu().numpy(),
+            answer=answer.cpu().numpy(),
+        )
+
+    def _products(self, capture: Capture) -> NDArray[np.float32]:
+        """Inner products that context mixing follows from (layer, product, token)."""
+        layers = zip(capture.value, capture.layer_input, self._maps, strict=True)
+        products = [mixing_products(value[0].float(), x[0].float(), of_layer).T for value, x, of_layer in layers]
+        found: NDArray[np.float32] = torch.stack(products).cpu().numpy()
+        return found
+
+    @cached_property
+    def _maps(self) -> list[ProductMap]:
+        return self.hooked.product_maps()
 
     def _mixing(
         self, layer: int, capture: Capture, replaced: Replaced, query: Tensor, key: Tensor, value: Tensor
