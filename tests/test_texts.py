@@ -5,7 +5,7 @@ import re
 import pytest
 
 from dashboard.web.served_store import ServedStore
-from tests.texts import pages, texts_of_scripts
+from tests.texts import changed, pages, sentences_before, texts_of_scripts
 
 #: What a reader had to guess, each beside what is said now.
 GONE = {
@@ -44,3 +44,25 @@ def texts(roles_store: str) -> list[str]:
 @pytest.mark.parametrize("gone", GONE)
 def test_no_page_says_again_what_a_reader_had_to_guess(gone: str, texts: list[str]) -> None:
     assert [text for text in texts if re.search(gone, text)] == []
+
+
+def test_the_list_of_changes_has_what_each_sentence_was() -> None:
+    before = sentences_before(
+        [
+            "/heads",
+            "",
+            "The lines show what attends.",
+            "Gone is this sentence here.",
+            "/map?paint=label",
+            "One of the map is here.",
+        ]
+    )
+    assert before == {
+        "/heads": ["The lines show what attends.", "Gone is this sentence here."],
+        "/map": ["One of the map is here."],
+    }
+    now = ["The lines show what attends where.", "An entirely other text stands first."]
+    assert list(changed(before["/heads"], now)) == [
+        ("The lines show what attends.", "The lines show what attends where."),
+        ("", "An entirely other text stands first."),
+    ]

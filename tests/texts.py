@@ -1,8 +1,12 @@
-"""Every text that the pages of a store show, to be read aloud: `python -m tests.texts STORE` prints them page by page."""
+"""Every text that the pages of a store show, to be read aloud: `python -m tests.texts STORE` prints them page by page.
 
+`python -m tests.texts STORE FILE` prints the sentences that are others than in a file of before, each with what it was there.
+"""
+
+import difflib
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from dash.development.base_component import Component
@@ -38,6 +42,8 @@ SEARCHES = {
 }
 #: Properties of a component that a reader sees or hears.
 _SHOWN = ("data-info", "title", "aria-label", "label", "placeholder", "description", "alt")
+#: Words that a sentence has at least, and how like another a sentence is that was changed (`difflib`, 0 to 1).
+WORDS, LIKE = 4, 0.5
 #: Elements that do not end a line.
 _INLINE = {"A", "B", "Em", "Span", "Strong", "Code", "Link", "Sub", "Sup", "Mark", "I", "Button", "Abbr", "Bdi"}
 
@@ -114,6 +120,49 @@ def pages(served_store: ServedStore) -> Iterator[tuple[str, list[str]]]:
             seen |= set(texts)
 
 
+def sentences_before(lines: Iterable[str]) -> dict[str, list[str]]:
+    """Sentences by page, of what this command has printed: a page is that of its links, or a module."""
+    found: dict[str, list[str]] = {}
+    own: list[str] = []
+    for line in map(str.strip, lines):
+        if title := re.fullmatch(r"(/\w+)(\?.*)?|(\w+/)+\w+\.mjs", line):
+            own = found.setdefault(title[1] or line, [])
+        elif len(line.split()) >= WORDS:
+            own.append(line)
+    return found
+
+
+def changed(before: Sequence[str], now: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Sentences that were not there, each with the likest that is gone; empty where none is like it."""
+    gone = [text for text in before if text not in set(now)]
+    for text in now:
+        if text not in set(before):
+            was = next(iter(difflib.get_close_matches(text, gone, 1, LIKE)), "")
+            yield was, text
+
+
+def print_changes(before: Mapping[str, Sequence[str]], now: Mapping[str, Sequence[str]]) -> None:
+    """A page after the other: how many sentences are as before, changed and new, then each changed one with what it was."""
+    for title, texts in now.items():
+        old = before.get(title, ())
+        rows = list(changed(old, texts))
+        count = sum(bool(was) for was, _ in rows)
+        print(f"\n{title}: {len(texts)} sentences, {count} changed, {len(rows) - count} new, {len(old)} before")
+        for was, text in rows:
+            print(f"\n  was: {was}\n  now: {text}" if was else f"\n  new: {text}")
+
+
+def printed(store: str) -> str:
+    """Every text, page by page."""
+    found = [*pages(ServedStore(store)), *texts_of_scripts()]
+    return "\n".join("\n".join(("", title, "", *texts)) for title, texts in found)
+
+
 if __name__ == "__main__":
-    for title, texts in [*pages(ServedStore(sys.argv[1])), *texts_of_scripts()]:
-        print(f"\n{title}\n", *texts, sep="\n")
+    store, *file = sys.argv[1:]
+    every = printed(store)
+    if file:
+        known = Path(file[0]).read_text("utf-8").splitlines()
+        print_changes(sentences_before(known), sentences_before(every.splitlines()))
+    else:
+        print(every)
