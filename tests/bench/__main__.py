@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ingest.run.settings import NONE, Settings
 from store import StoreError
+from tests.bench.answers import answers
 from tests.bench.arrival import arrival
 from tests.bench.attentionviz import against_attentionviz
 from tests.bench.browser import pages
@@ -71,6 +72,7 @@ BENCHMARKS: dict[str, Callable[[], int | None]] = {
     "flips": lambda: flips("data/headscape", 20),
     "fidelity": fidelity,
     "attentionviz": lambda: against_attentionviz(STORE),
+    "answers": answers,
     "arrival": lambda: arrival(SERVED),
     "encoders": encoders,
     "families": families,

@@ -36,7 +36,7 @@ def arrival(place: str) -> None:
     checkpoint = find_checkpoint(str(corpus.attributes["provenance"]["settings"]["model"]))
     model = HookedModel(checkpoint, device=torch.device("cpu"), dtype=torch.float32)
     model.listen_at_points([last_point(model)])
-    methods = scores_of(model)
+    methods = scores_of(model, lambda rows: rows.mean(0), lambda vector: vector)
     sentences = chosen_sentences(corpus)
     found: dict[str, tuple[list[float], list[float], list[float]]] = {name: ([], [], []) for name in methods}
     for ids, words in sentences:
@@ -67,13 +67,18 @@ def chosen_sentences(corpus: Corpus) -> list[tuple[NDArray[np.int64], NDArray[np
     return [(pieces[own].astype(np.int64), np.flatnonzero((flags[own] & IDLE) == 0)) for own in rows]
 
 
-def scores_of(model: HookedModel) -> Mapping[str, Scores]:
-    """What each method gives to each input token of the mean vector: (token,)."""
+def scores_of(
+    model: HookedModel, read: Callable[[torch.Tensor], torch.Tensor], direction: Callable[[torch.Tensor], torch.Tensor]
+) -> Mapping[str, Scores]:
+    """What each method gives to each input token of what is read of the last vectors: (token,).
+
+    `read` makes one vector of those of all tokens (token, ...), and `direction` is what parts of this vector are measured along.
+    """
     maps = model.product_maps()
     random = np.random.default_rng(0)
 
     def rolled(matrix: Callable[[TracedLayer, int], torch.Tensor]) -> Scores:
-        return lambda layers: roll_out([matrix(own, number) for number, own in enumerate(layers)])[-1].mean(0).numpy()
+        return lambda layers: read(roll_out([matrix(own, number) for number, own in enumerate(layers)])[-1]).numpy()
 
     def globenc(layer: TracedLayer, number: int) -> torch.Tensor:
         products = mixing_products(layer.value, layer.layer_input, maps[number])
@@ -82,12 +87,12 @@ def scores_of(model: HookedModel) -> Mapping[str, Scores]:
 
     def signed(layers: list[TracedLayer]) -> NDArray[np.floating]:
         *_, last = decompose(layers)
-        parts = last.mean(0)
-        return np.asarray((parts @ parts.sum(0)).numpy())
+        parts = read(last)
+        return np.asarray((parts @ direction(parts.sum(0))).numpy())
 
     return {
         "random": lambda layers: random.random(len(layers[0].layer_input)),
-        "attention of the last layer": lambda layers: layers[-1].pattern.mean(0).mean(0).numpy(),
+        "attention of the last layer": lambda layers: read(layers[-1].pattern.mean(0)).numpy(),
         "attention rollout": rolled(lambda layer, _: layer_matrix("rollout", layer.pattern)),
         COMPARED: rolled(globenc),
         "ALTI": rolled(lambda layer, _: alti(layer)),
@@ -110,14 +115,19 @@ def changes(
     whole: NDArray[np.floating],
 ) -> tuple[float, float]:
     """Mean change of the vector without the most important words, and with them alone."""
-    order = words[np.argsort(-scores[words], kind="stable")]
-    ends = np.setdiff1d(np.arange(len(ids)), words)
-    removed, kept = [], []
-    for share in SHARES:
-        top = order[: max(1, int(np.ceil(share * len(order))))]
-        removed.append(_change(whole, mean_vector(model, ids[np.setdiff1d(np.arange(len(ids)), top)])))
-        kept.append(_change(whole, mean_vector(model, ids[np.sort(np.append(top, ends))])))
+    both = [without_and_alone(len(ids), words, scores, share) for share in SHARES]
+    removed, kept = ([_change(whole, mean_vector(model, ids[rows])) for rows in own] for own in zip(*both, strict=True))
     return float(np.mean(removed)), float(np.mean(kept))
+
+
+def without_and_alone(
+    tokens: int, words: NDArray[np.intp], scores: NDArray[np.floating], share: float
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Positions of the tokens without a share of the words, those with the highest scores, and of these with the ends alone."""
+    order = words[np.argsort(-scores[words], kind="stable")]
+    top = order[: max(1, int(np.ceil(share * len(order))))]
+    every = np.arange(tokens)
+    return np.setdiff1d(every, top), np.sort(np.append(top, np.setdiff1d(every, words)))
 
 
 def _change(first: NDArray[np.floating], second: NDArray[np.floating]) -> float:
@@ -131,14 +141,15 @@ def row(name: str, found: Mapping[str, tuple[list[float], list[float], list[floa
     return (
         name,
         f"{removed.mean():.3f}",
-        _interval(removed - other[0]),
+        interval(removed - other[0]),
         f"{kept.mean():.3f}",
-        _interval(kept - other[1]),
+        interval(kept - other[1]),
         f"{spent.mean():.1f}",
     )
 
 
-def _interval(differences: NDArray[np.float64]) -> str:
+def interval(differences: NDArray[np.float64]) -> str:
+    """Mean of differences with its 95% interval, by bootstrap; empty where there is none."""
     if not differences.any():
         return ""
     drawn = np.random.default_rng(0).integers(len(differences), size=(RESAMPLES, len(differences)))

@@ -1,4 +1,4 @@
-"""Screenshots of every page, wide and narrow, light and dark, and a sheet of them for each page."""
+"""Screenshots of every page, wide and narrow, light and dark, a sheet of them for each page, and what axe finds on them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from typing import Literal
 from PIL import Image
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
+from tests.accessibility import KNOWN, serious
 from tests.bench.browser import production_server
 from tests.bench.complete_page import wait_until_complete
 from tests.bench.table import show
@@ -77,6 +78,7 @@ def _in_scheme(
         size: ViewportSize = {"width": width, "height": height}
         context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
         context.add_init_script(GOT_IT)
+        KNOWN.clear()  # another window may hide what axe would have found
         for name, path in pages.items():
             file = folder / f"{name}-{width}-{scheme}.png"
             yield Shot(name, file, width, _photograph_page(context.new_page(), f"{address}/{path}", file))
@@ -92,8 +94,10 @@ def _photograph_page(page: Page, url: str, file: Path) -> tuple[str, ...]:
     wait_until_complete(page)
     page.screenshot(path=file, full_page=True)
     beyond = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    wide = [f"{beyond} pixels wider than the window"] if beyond > 0 else []
+    barriers = [f"axe: {rule}: {' '.join(elements)[:200]}" for rule, elements in serious(page)]
     page.close()
-    return (*errors, *([f"{beyond} pixels wider than the window"] if beyond > 0 else ()))
+    return (*errors, *wide, *barriers)
 
 
 def sheet(shots: list[Shot]) -> Image.Image:

@@ -1,0 +1,128 @@
+"""How faithful methods of context mixing are to the answers of a classifier: `MODEL=... python -m tests.bench answers`.
+
+MODEL is what `make finetune` or `make compare` wrote. Of reviews that it was not taught, words that a method finds important are deleted
+(comprehensiveness: the more the probability of the answer falls, the better), or kept alone (sufficiency: the less it falls, the better),
+mean over 1, 5, 10, 20 and 50% of the words: the area over the perturbation curve of DeYoung et al. (2020, section 4.2). A review is read up
+to its first tokens.
+"""
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ingest.encode.decomposition import TracedLayer, trace
+from ingest.encode.hooked_model import HookedModel
+from ingest.finetuning.data import Drawn, read_labelled
+from ingest.run.checkpoint import Checkpoint, find_checkpoint
+from ingest.text.reviews import find_data
+from ingest.text.tokenizer import Tokenizer
+from store.schema.corpus import IDLE
+from tests.bench.arrival import COMPARED, Scores, interval, last_point, scores_of, without_and_alone
+from tests.bench.table import show
+
+MODEL = os.environ.get("MODEL", "data/finetuned")
+REVIEWS, TOKENS = int(os.environ.get("REVIEWS", "500")), 64
+SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
+COLUMNS = ("method", "comprehensiveness", "less GlobEnc's (95%)", "sufficiency", "less GlobEnc's (95%)", "CPU ms")
+
+
+class Classifier:
+    """A model with its classifier, and the probabilities of its answers."""
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self.model = HookedModel(checkpoint, device=torch.device("cpu"), dtype=torch.float32, classifies=True)
+        self.model.listen_at_points([last_point(self.model)])
+        self.label = 0
+
+    def probabilities(self, token_ids: NDArray[np.int64]) -> NDArray[np.floating]:
+        """(sentence, label) of sentences of the same length (sentence, token)."""
+        capture = self.model.run(torch.from_numpy(token_ids), None)
+        with torch.inference_mode():
+            logits = self.model.guess_labels(capture.points[last_point(self.model)])
+        return np.asarray(logits.softmax(-1).numpy())
+
+    def direction(self, vector: torch.Tensor) -> torch.Tensor:
+        """Gradient of the logit of the label, less the mean of all, by the vector of the first token."""
+        with torch.enable_grad():
+            own = vector.clone().requires_grad_()
+            logits = self.model.guess_labels(own[None, None])[0]
+            (gradient,) = torch.autograd.grad(logits[self.label] - logits.mean(), own)
+        return gradient
+
+
+def answers() -> None:
+    """A table of the methods."""
+    checkpoint = find_checkpoint(MODEL)
+    classifier = Classifier(checkpoint)
+    methods = scores_of(classifier.model, lambda rows: rows[0], classifier.direction)
+    found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in methods}
+    right, reviews = 0, untaught(Path(MODEL))
+    for text, label in reviews:
+        ids, words = first_tokens(checkpoint, text)
+        whole = classifier.probabilities(ids[None])[0]
+        classifier.label = int(whole.argmax())
+        right += classifier.label == label
+        judge(classifier, methods, ids, words, float(whole.max()), found)
+    title = f"{checkpoint.name}: {len(reviews)} reviews, the first {TOKENS} tokens; right {right / len(reviews):.3f}"
+    show(title, COLUMNS, [row(name, found) for name in methods])
+
+
+def untaught(folder: Path) -> list[tuple[str, int]]:
+    """Reviews of the data that the model was neither taught nor chosen by, of each label the same number, with their labels."""
+    asked = json.loads((folder / "metrics.json").read_text("utf-8"))["asked"]
+    data = find_data(asked["data"])
+    columns = {"text": asked["text"], "label": asked["label"]}
+    count = asked["reviews"].partition("#drawn=")[2]
+    known = set(read_labelled(data, **columns, drawn=Drawn(int(count), asked["seed"]) if count else None).texts)
+    every = read_labelled(data, **columns)
+    labels = np.asarray(every.labels)
+    left = np.array([index for index, text in enumerate(every.texts) if text not in known])
+    order = np.random.default_rng(0).permutation(left)
+    each = [order[labels[order] == label][: REVIEWS // len(set(labels))] for label in np.unique(labels)]
+    return [(every.texts[index], int(labels[index])) for index in np.concatenate(each).tolist()]
+
+
+def first_tokens(checkpoint: Checkpoint, text: str) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """Wordpieces of the start of a text, and the positions of those that are no special tokens."""
+    tokens = Tokenizer(checkpoint.folder, max_length=TOKENS).tokenize([text])
+    return tokens.token_id.astype(np.int64), np.flatnonzero((tokens.token_flags & IDLE) == 0)
+
+
+def judge(
+    classifier: Classifier,
+    methods: Mapping[str, Scores],
+    ids: NDArray[np.int64],
+    words: NDArray[np.intp],
+    whole: float,
+    found: Mapping[str, list[tuple[float, float, float]]],
+) -> None:
+    """Add how far each method's words decide the answer of one review, and the milliseconds of each."""
+    traced = trace(classifier.model, torch.from_numpy(ids))
+    scores, spent = zip(*(_timed(score, traced) for score in methods.values()), strict=True)
+    falls = np.empty((len(methods), 2, len(SHARES)))
+    for number, share in enumerate(SHARES):
+        for kind, rows in enumerate(
+            zip(*(without_and_alone(len(ids), words, each, share) for each in scores), strict=True)
+        ):
+            falls[:, kind, number] = whole - classifier.probabilities(ids[np.stack(rows)])[:, classifier.label]
+    for name, (removed, kept), milliseconds in zip(methods, falls.mean(axis=-1), spent, strict=True):
+        found[name].append((float(removed), float(kept), milliseconds))
+
+
+def _timed(score: Scores, traced: list[TracedLayer]) -> tuple[NDArray[np.floating], float]:
+    began = time.process_time()
+    return score(traced), 1000 * (time.process_time() - began)
+
+
+def row(name: str, found: Mapping[str, list[tuple[float, float, float]]]) -> tuple[str, ...]:
+    """Means, and their differences from the compared method, by bootstrap over reviews."""
+    own, other = (np.array(found[each]) for each in (name, COMPARED))
+    means, differences = own.mean(axis=0), (own - other).T
+    removed, kept = (interval(each) for each in differences[:2])
+    return name, f"{means[0]:.3f}", removed, f"{means[1]:.3f}", kept, f"{means[2]:.1f}"
