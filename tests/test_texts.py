@@ -31,6 +31,7 @@ GONE = {
     "told to come back": "turned away",
     "readers in queues": "requests waiting",
     "what a note is about": "a note's subject",
+    r"(?<!called )\blogits?\b": "score",
     r"\d \d{1,3} %": "a number with its sign, 80%",
     r"(?<![\w.\[-])-\d+\.\d": "a minus, −0.77",
 }

@@ -43,7 +43,7 @@ def test_nothing_found_is_an_empty_list(tiny_corpus: Corpus) -> None:
 
 
 def test_a_row_marks_the_token_and_opens_it(context: Context) -> None:
-    table = str(groups_table(context.corpus, context.state, [FoundToken(7, "key", "0.5")], ("key", "logit")))
+    table = str(groups_table(context.corpus, context.state, [FoundToken(7, "key", "0.5")], ("key", "score")))
     (piece,) = context.corpus.wordpieces(context.corpus.rows[[7]])
     assert f"Mark(children='{piece}', className='key')" in table
     assert "token=7&role=key&tab=point" in table

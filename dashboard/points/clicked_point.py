@@ -353,7 +353,7 @@ def _near_table(shown: ShownPoints, point_focus: dict[str, Any]) -> list[object]
     )
     return [
         html.H3(f"Highest-scoring {names[role]} in the corpus"),
-        groups_table(shown.corpus, shown.state, found, (role, "logit")),
+        groups_table(shown.corpus, shown.state, found, (role, "score")),
         html.P(
             f"By q.k / sqrt(channels), over {searched} {point_focus['tokens']:,} tokens; each wordpiece at most three times.",
             className="caption",

@@ -96,7 +96,7 @@ def panel(shown: ShownPoints) -> list[object]:
         pairs = strongest_pairs(shown.corpus, shown.state.layer, shown.state.head)
     except NotIngested as error:
         return [title, html.P(Unmade.of(error, shown.ingest).text)]
-    head = heading(("query", "key", "logit", "weight", "show", "sentence"), {"logit", "weight", "sentence"})
+    head = heading(("query", "key", "score", "weight", "show", "sentence"), {"score", "weight", "sentence"})
     rows = [_row(shown, pair) for pair in pairs[:SHOWN]]
     return [
         title,

@@ -160,7 +160,7 @@ def compute_why(context: Context) -> list[object]:
 
 WHY = DeferredPart(
     "why",
-    "the parts of the logit",
+    "the parts of the score",
     compute_why,
     ("sentence", "text", "second", "layer", "head", "heads", "queries", "toward"),
     HEIGHT,
@@ -173,7 +173,7 @@ def why_panel(context: Context, shown: ShownSentence) -> list[object]:
     if not can_say_why(context.corpus, shown):
         return []
     ready = True if selected_pair(shown) is None else None
-    return [html.H2(["Why this pair", info("the parts of a logit", _ABOUT)]), deferred(context, WHY, ready=ready)]
+    return [html.H2(["Why this pair", info("the parts of a score", _ABOUT)]), deferred(context, WHY, ready=ready)]
 
 
 def draw_why(shown: WhyPair | None) -> list[object]:
