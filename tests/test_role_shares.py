@@ -21,6 +21,7 @@ from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
 from store import Corpus, open_corpus
 from store.kernels.rules import RULES
+from tests.browser import Visit
 from tests.colour_vision import VISION, contrast, least_difference
 from tests.components import components
 
@@ -163,3 +164,16 @@ def test_overview_names_the_head_of_the_card(corpus: Corpus) -> None:
 def test_every_rule_is_a_sentence_of_a_known_kind(rule: Any) -> None:
     assert rule.kind in KINDS
     assert rule.sentence.endswith(".")
+
+
+def test_an_entry_of_the_legend_of_kinds_shows_its_kind_alone_and_then_all_again(
+    visit: Visit, roles_server: str
+) -> None:
+    page = visit(roles_server)
+    chip = page.get_by_role("button", name=KINDS["position"], exact=True)
+    chip.click()
+    bars = page.locator(".role-grid .kind-bar span")
+    clear = "(spans) => [...new Set(spans.filter((span) => getComputedStyle(span).opacity === '1').map((span) => span.className))]"
+    assert bars.evaluate_all(clear) == [f"kind-{list(KINDS).index('position')}"]
+    chip.press("Enter")
+    assert len(bars.evaluate_all(clear)) > 1

@@ -219,13 +219,15 @@ def stacked_bar(shares: Sequence[float]) -> html.Div:
     return html.Div(parts, className="kind-bar")
 
 
-def kinds_legend() -> html.P:
-    """The colour of every kind."""
-    chips: list[Any] = [
-        html.Span([html.Span(className=f"kind-mark kind-{number}"), title], className="chip")
-        for number, title in enumerate(KINDS.values())
-    ]
-    return html.P(chips, className="legend")
+def _kinds_legend() -> html.Div:
+    """The colour of every kind; a click shows it alone in the grid that follows (assets/web/chart.mjs)."""
+    return html.Div([_kind_chip(number, title) for number, title in enumerate(KINDS.values())], className="legend")
+
+
+def _kind_chip(number: int, title: str) -> html.Button:
+    key: Any = {"data-kind": str(number), "aria-pressed": "false"}
+    mark = html.Span(className=f"kind-mark kind-{number}")
+    return html.Button([mark, title], type="button", className="chip", title="Click to see it alone.", **key)
 
 
 def role_grid(state: LinkState, shown: RoleShares) -> html.Div:
@@ -282,7 +284,7 @@ def what_heads_do(state: LinkState, shown: RoleShares) -> list[object]:
                 f"explain {100 * shown.even:.0f}%.",
             ]
         ),
-        kinds_legend(),
+        _kinds_legend(),
         role_grid(state, shown),
         html.P(
             [

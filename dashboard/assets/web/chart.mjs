@@ -168,7 +168,19 @@ export function followLegends() {
   document.addEventListener("click", ({ target }) => {
     const key = target?.closest?.(".legend-keys button");
     if (key) whenDrawn(key.dataset.chart ?? "", (chart) => press(key, chart));
+    const chip = target?.closest?.("button[data-kind]");
+    if (chip) showAlone(chip);
   });
+}
+
+/** Fades all but one kind in the bars that follow a legend, or shows all again. @param {HTMLElement} chip */
+function showAlone(chip) {
+  const legend = required(chip.parentElement, "the legend of a kind");
+  const bars = /** @type {HTMLElement} */ (required(legend.nextElementSibling, "bars after their legend"));
+  const isAlone = chip.getAttribute("aria-pressed") !== "true";
+  for (const other of legend.children) other.setAttribute("aria-pressed", String(isAlone && other === chip));
+  if (isAlone) bars.dataset.only = chip.dataset.kind;
+  else delete bars.dataset.only;
 }
 
 /** @param {HTMLElement} key @param {PlottedElement} chart */
