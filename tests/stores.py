@@ -32,13 +32,14 @@ BLOCK = 128
 FIT_TOKENS = 200
 NEIGHBOUR_TOKENS = 80
 TRAINING_STEPS = 200
-#: One fit of the map of heads, and no rules: most tests are about something else.
+#: One short fit of the map of heads, and no rules: most tests are about something else.
 LIMITS = Limits(
     block=BLOCK,
     fit_tokens=FIT_TOKENS,
     head_tokens=NEIGHBOUR_TOKENS,
     attention_steps=TRAINING_STEPS,
     map_fits=1,
+    map_steps=60,
     rule_fit_sentences=0,
 )
 MAX_LENGTH = 24
@@ -140,13 +141,13 @@ def rich_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
 
 @pytest.fixture(scope="session")
 def default_store(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The embedded model on a few of the embedded reviews, with the picture that is made first."""
-    chosen: dict[str, Any] = {"sentences": DEFAULT_SENTENCES, "dtype": "float32", "views": VIEW, **FEATURES}
+    """The embedded model on a few of the embedded reviews, with the picture that is made first; probes would take half a minute."""
+    chosen: dict[str, Any] = {"sentences": DEFAULT_SENTENCES, "dtype": "float32", "views": VIEW, "probes": "none"}
 
     def make(place: Path) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(reviews, "_embedded_reviews", partial(_few_reviews, reviews._embedded_reviews))
-            _run(Settings(**chosen, store=str(place)), replace(USUAL, **RULES))
+            _run(Settings(**chosen, **FEATURES, store=str(place)), replace(USUAL, **RULES))
 
     return str(made_once(tmp_path_factory, "default", make))
 
@@ -187,9 +188,9 @@ def bank_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
 
 @pytest.fixture(scope="session")
 def roles_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
-    """Of the same treebank, with rules and roles of the heads."""
+    """Of the same treebank, with rules and roles of the heads, without probes."""
     bank = made_once(tmp_path_factory, "bank.conllu", write_treebank)
-    return str(made_once(tmp_path_factory, "roles", partial(ingest, data=bank, annotate="auto", **RULES)))
+    return str(made_once(tmp_path_factory, "roles", partial(ingest, data=bank, annotate="auto", probes="none", **RULES)))
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -154,8 +155,8 @@ def test_every_method_is_measured_on_held_out_sentences(bank_corpus: store.Corpu
 
 
 @pytest.mark.heavy
-def test_probes_are_trained_on_silver_annotation_too(default_store: str) -> None:
-    corpus = store.open_corpus(default_store)
+def test_probes_are_trained_on_silver_annotation_too(ingest: Ingest, tmp_path: Path) -> None:
+    corpus = store.open_corpus(ingest(tmp_path / "store", sentences=60, annotate="auto"))
     assert corpus.words.kind == "silver"
     assert (
         2 * FEWEST_SENTENCES <= corpus.uas.attrs["trained_on"] + corpus.uas.attrs["reported_on"] <= corpus.n_sentences

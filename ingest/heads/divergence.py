@@ -164,7 +164,9 @@ def _part_sums(
     return np.asarray(divergence_sums(pattern, tile=GPU_WEIGHTS).cpu(), np.float64)
 
 
-def head_map(divergence: NDArray[np.float64], *, seed: int, fits: int = USUAL.map_fits) -> NDArray[np.float64]:
+def head_map(
+    divergence: NDArray[np.float64], *, seed: int, fits: int = USUAL.map_fits, steps: int = USUAL.map_steps
+) -> NDArray[np.float64]:
     """Places (head, 2) whose distances are as near as possible to the divergences (head, other_head).
 
     Metric multidimensional scaling with Clark et al.'s settings (General_Analysis), and a seed, which they had not; of so many
@@ -177,7 +179,7 @@ def head_map(divergence: NDArray[np.float64], *, seed: int, fits: int = USUAL.ma
     # Several cores add up a product of matrices in another order from time to time.
     with one_thread():
         fit = MDS(
-            2, metric="precomputed", n_init=fits, init="random", eps=1e-10, max_iter=1000, random_state=seed32(seed)
+            2, metric="precomputed", n_init=fits, init="random", eps=1e-10, max_iter=steps, random_state=seed32(seed)
         )
         places: NDArray[np.float64] = fit.fit_transform(divergence)
     return places
@@ -186,7 +188,7 @@ def head_map(divergence: NDArray[np.float64], *, seed: int, fits: int = USUAL.ma
 def _write(group: zarr.Group, sums: NDArray[np.float64], sample: Sample, seed: int, limits: Limits) -> None:
     layers, heads = sums.shape[:2]
     mean = (sums / sample.tokens).reshape(layers * heads, -1)
-    place = head_map(mean, seed=seed, fits=limits.map_fits)
+    place = head_map(mean, seed=seed, fits=limits.map_fits, steps=limits.map_steps)
     sizes = {"layer": layers, "head": heads, "other_layer": layers, "other_head": heads, "component": 2}
     create_arrays(group, DIVERGENCE_ARRAYS, sizes)
     for name in ("layer", "head", "other_layer", "other_head"):

@@ -339,8 +339,8 @@ class Limits:
     attention_steps
         Of the training of a picture of heads on attention. A thousand took longer, and no measure of a picture differed by more
         than 0.005.
-    map_fits
-        Fits of the map of the heads, of which the best is kept: as many as Clark et al. (2019, General_Analysis).
+    map_fits, map_steps
+        Fits of the map of the heads, of which the best is kept, and steps of each: as many as Clark et al. (2019, General_Analysis).
     few_tokens
         So few tokens are all fitted, in pictures of feature points and of values.
     largest_feature
@@ -370,6 +370,7 @@ class Limits:
     head_tokens: int = 500
     attention_steps: int = 700
     map_fits: int = 5
+    map_steps: int = 1000
     few_tokens: int = 512
     largest_feature: float = float(np.finfo(np.float16).max)
     random_tokens: int = 20_000
