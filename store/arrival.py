@@ -3,7 +3,7 @@
 The matrices of all layers are multiplied up to each layer; a share is over input tokens, as rollout has it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,7 +68,7 @@ class ArrivalShares:
         with one_thread("blas"):  # the matrices are small: threads would wait for each other
             shares = [
                 sentence_shares(matrices, flags[slice(*span)])
-                for span, matrices in zip(chosen, _stored_matrices(model, chosen), strict=True)
+                for span, matrices in zip(chosen, stored_matrices(model, chosen, STORED_METHODS), strict=True)
             ]
         return cls.over_sentences(np.array(shares), seed=seed)
 
@@ -120,8 +120,8 @@ def sentence_shares(matrices: Floats, flags: NDArray[np.uint8]) -> NDArray[np.fl
     return means
 
 
-def _stored_matrices(model: zarr.Group, spans: NDArray[np.integer]) -> Iterator[Floats]:
-    """(method, layer, query_token, key_token) of each sentence, from as many as are read at once."""
+def stored_matrices(model: zarr.Group, spans: NDArray[np.integer], methods: Sequence[str]) -> Iterator[Floats]:
+    """(method, layer, query_token, key_token) of each sentence by its span on the token axis, from as many as are read at once."""
     bias, scale = read_bias(model), np.asarray(array_of(model, "mixing/scale")[:])
     layers = range(len(scale))
     for run in _runs(spans):
@@ -134,7 +134,7 @@ def _stored_matrices(model: zarr.Group, spans: NDArray[np.integer]) -> Iterator[
             matrices = [
                 [
                     layer_matrix(method, pattern, products=products[layer, :, own].T.astype(np.float32))
-                    for method in STORED_METHODS
+                    for method in methods
                 ]
                 for layer, pattern in enumerate(patterns)
             ]

@@ -22,6 +22,7 @@ from store.kernels.rules import targets_of
 from store.kernels.statistics import sink_threshold, token_statistics
 from store.means import intervals_of_blocks, means_of_blocks, sum_of_blocks
 from store.mend import older_branches
+from store.reach import reaches_follow
 from store.repository.access import INGEST, MAIN, branch_problem, first_line, holds_snapshots, local_path
 from store.repository.arrays import array_of, has_checksums
 from store.repository.checksums import Checksums
@@ -95,7 +96,7 @@ def verify(snapshot: Snapshot, recomputed: int = RECOMPUTED) -> Iterator[str]:
         if "roles" in group and "roles_hash" in group["roles"].attrs:
             yield from _wrong_roles(corpus, recomputed)
         if "mixing" in group and "sentences" in group["mixing"].attrs:
-            yield from _wrong_mixing(corpus, group)
+            yield from _wrong_mixing(corpus, group, recomputed)
         yield from wrong_features(corpus)
         yield from wrong_words(corpus, recomputed)
 
@@ -248,7 +249,7 @@ def _may_be_a_sink(received: NDArray[np.float32]) -> NDArray[np.bool_]:
     return np.asarray((np.abs(received - sink_threshold(rows)) < TOLERANCE * rows).any(axis=-1))
 
 
-def _wrong_mixing(corpus: Corpus, group: zarr.Group) -> Iterator[str]:
+def _wrong_mixing(corpus: Corpus, group: zarr.Group, recomputed: int) -> Iterator[str]:
     """All tokens must have products, and what arrives must follow from these and the patterns."""
     mixing = corpus.mixing
     rows = corpus.rows[: int(corpus.sentences.row_size.values[: mixing.attrs["sentences"]].sum())]
@@ -261,6 +262,8 @@ def _wrong_mixing(corpus: Corpus, group: zarr.Group) -> Iterator[str]:
     found = ArrivalShares.of(group, spans, corpus.tokens.token_flags.values, seed=mixing.attrs["seed"])
     if not np.allclose(found.mean, mixing.arrival.values, atol=SHARES_ROUNDED, equal_nan=True):
         yield f"{corpus.name}: what arrives in the sample does not follow from the products and the patterns."
+    if not reaches_follow(corpus, group, _across(corpus, recomputed)):
+        yield f"{corpus.name}: what each token reaches does not follow from the products and the patterns."
 
 
 def _wrong_means(corpus: Corpus, group: zarr.Group) -> Iterator[str]:

@@ -1,8 +1,9 @@
-"""Stage `mixing`: the inner products that context mixing follows from, block by block, and what arrives where in the sample.
+"""Stage `mixing`: the inner products that context mixing follows from, block by block, how far each token reaches, and what arrives in the sample.
 
 A pass of its own over the sentences with vectors, which counts no patterns: a store that was made without it gets it by its next ingest.
 """
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from os import cpu_count
 
@@ -23,12 +24,15 @@ from ingest.run.settings import NONE, Settings
 from ingest.text.blocks import Batch, Block, PlannedCorpus, content_hash, make_batches
 from store.arrival import ArrivalShares
 from store.kernels.mixing import count_products, mixing_products
+from store.reach import reach_of_sentences
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
-from store.schema.mixing import MIXING_ARRAYS, ORIGINS, PART, STORED_METHODS
+from store.schema.mixing import MIXING_ARRAYS, ORIGINS, PART, STORED_METHODS, TARGETS
 from store.schema.model import BOUNDS, SOURCES
 
-VERSION = "mixing/1"
+VERSION, REACH_VERSION = "mixing/1", "reach/1"
+#: What is done of the blocks, by version.
+HASHES = {VERSION: "mixing_hash", REACH_VERSION: "reach_hash"}
 #: The largest product of random wordpieces is stored as at most this power of two: a corpus may have products 256 times as large.
 LARGEST_EXPONENT = 8
 
@@ -45,58 +49,85 @@ def update_mixing(
     dtype: torch.dtype,
 ) -> bool:
     """Bring the products up to date, with a commit for each block, then what arrives in the sample; False if there was nothing to do."""
-    path = f"{model.path}/mixing"
-    blocks = _pending(writer.group(path), model, corpus)
-    if settings.mixing == NONE or (not blocks and writer.group(path).attrs.get("sentences") == corpus.sentences):
+    if settings.mixing == NONE:
         return False
-    encoder = ProductEncoder(HookedModel(checkpoint, device=device, dtype=dtype, packed=True), settings.batch)
-    _prepare(writer, model, corpus, encoder)
-    done = corpus.tokens - sum(block.tokens for block in blocks)
-    with bar("mixing", total=corpus.tokens, unit="tokens", done=done) as progress:
-        for together in transactions(blocks):
-            for block in together:
-                _write_block(writer.group(path), model, block, encoder)
-                progress.update(block.tokens)
-            writer.commit(f"{model.key}: mixing block {together[-1].index}")
+    group = writer.group(f"{model.path}/mixing")
+    blocks = {version: _pending(group, version, model, corpus) for version in HASHES}
+    complete = group.attrs.get("sentences") == group.attrs.get("reached_sentences") == corpus.sentences
+    if complete and not any(blocks.values()):
+        return False
+    _prepare(writer, model, corpus)
+    if blocks[VERSION]:
+        encoder = ProductEncoder(HookedModel(checkpoint, device=device, dtype=dtype, packed=True), settings.batch)
+        _write_products(writer, model, corpus, blocks[VERSION], encoder)
+    _write_reaches(writer, model, corpus, blocks[REACH_VERSION])
     _finish(writer, model, corpus, sample, settings.seed)
     return True
 
 
-def _block_hash(model: ModelGroup, block: Block) -> int:
-    return content_hash({"version": VERSION, "block": model.block_hash(block)})
+def _block_hash(version: str, model: ModelGroup, block: Block) -> int:
+    return content_hash({"version": version, "block": model.block_hash(block)})
 
 
-def _pending(group: zarr.Group, model: ModelGroup, corpus: PlannedCorpus) -> list[Block]:
-    done = np.asarray(array_of(group, "mixing_hash")[:]) if "mixing_hash" in group else np.zeros(0, np.uint64)
+def _pending(group: zarr.Group, version: str, model: ModelGroup, corpus: PlannedCorpus) -> list[Block]:
+    name = HASHES[version]
+    done = np.asarray(array_of(group, name)[:]) if name in group else np.zeros(0, np.uint64)
     return [
         block
         for block in corpus.blocks
-        if block.index >= len(done) or int(done[block.index]) != _block_hash(model, block)
+        if block.index >= len(done) or int(done[block.index]) != _block_hash(version, model, block)
     ]
 
 
-def _prepare(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, encoder: "ProductEncoder") -> None:
-    rows = array_of(writer.group(model.path), "query").shape[2]
+def _prepare(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -> None:
+    layers, heads, rows, _ = array_of(writer.group(model.path), "query").shape
     group, length = writer.group(f"{model.path}/mixing"), corpus.blocks[0].length
-    names = {"source": SOURCES, "bound": BOUNDS, "approach": STORED_METHODS, "origin": ORIGINS}
+    names = {"source": SOURCES, "bound": BOUNDS, "approach": STORED_METHODS, "origin": ORIGINS, "target": [*TARGETS]}
     sizes = {name: len(values) for name, values in names.items()}
-    sizes |= {"layer": encoder.model.layers, "product": count_products(encoder.model.heads)}
+    sizes |= {"layer": layers, "product": count_products(heads)}
     sizes |= {"token": rows, "block": length, "part": min(PART, length), "task": rows // length}
-    fresh = "scale" not in group
     create_arrays(group, MIXING_ARRAYS, sizes)
-    array_of(group, "layer")[:] = np.arange(encoder.model.layers)
+    array_of(group, "layer")[:] = np.arange(layers)
     for name, values in names.items():
         array_of(group, name)[:] = np.array(values, object)
-    if fresh:  # later blocks take what the first had
-        array_of(group, "scale")[:] = encoder.find_scale()
-    encoder.scale = np.asarray(array_of(group, "scale")[:], np.float32)
     writer.commit(f"room for mixing of {model.key}")
 
 
-def _write_block(group: zarr.Group, model: ModelGroup, block: Block, encoder: "ProductEncoder") -> None:
-    rows = slice(block.rows.start, block.rows.start + block.length)
-    array_of(group, "product")[..., rows] = encoder.products(block)
-    array_of(group, "mixing_hash")[block.index] = np.uint64(_block_hash(model, block))
+def _write_products(
+    writer: Writer, model: ModelGroup, corpus: PlannedCorpus, blocks: list[Block], encoder: "ProductEncoder"
+) -> None:
+    group = writer.group(f"{model.path}/mixing")
+    if np.isnan(np.asarray(array_of(group, "scale")[:])).any():  # later blocks take what the first had
+        array_of(group, "scale")[:] = encoder.find_scale()
+    encoder.scale = np.asarray(array_of(group, "scale")[:], np.float32)
+    for block in _committed(writer, model, corpus, blocks, "mixing"):
+        array_of(group, "product")[..., block.rows] = encoder.products(block)
+        array_of(group, HASHES[VERSION])[block.index] = np.uint64(_block_hash(VERSION, model, block))
+
+
+def _write_reaches(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, blocks: list[Block]) -> None:
+    """From the stored vectors and products: the model is not needed."""
+    group = writer.group(f"{model.path}/mixing")
+    for block in _committed(writer, model, corpus, blocks, "reach"):
+        ends = block.rows.start + np.cumsum(block.lengths, dtype=np.int64)
+        spans = np.stack([ends - block.lengths, ends], axis=1)
+        found = reach_of_sentences(writer.group(model.path), spans, block.token_flags, block.rows)
+        for name, values in found.items():
+            array_of(group, name)[..., block.rows] = values
+        array_of(group, HASHES[REACH_VERSION])[block.index] = np.uint64(_block_hash(REACH_VERSION, model, block))
+
+
+def _committed(
+    writer: Writer, model: ModelGroup, corpus: PlannedCorpus, blocks: list[Block], what: str
+) -> Iterator[Block]:
+    """Blocks one after the other, each committed once it is written; of many, several together."""
+    done = corpus.tokens - sum(block.tokens for block in blocks)
+    with bar(what, total=corpus.tokens, unit="tokens", done=done) as progress:
+        for together in transactions(blocks):
+            for block in together:
+                yield block
+                progress.update(block.tokens)
+            writer.commit(f"{model.key}: {what} block {together[-1].index}")
 
 
 def _finish(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, sample: Sample, seed: int) -> None:
@@ -110,6 +141,7 @@ def _finish(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, sample: Sa
         {
             "sentences": corpus.sentences,
             "tokens": corpus.tokens,
+            "reached_sentences": corpus.sentences,
             "sampled_sentences": sample.sentences,
             "counted_sentences": shares.sentences,
             "seed": seed,

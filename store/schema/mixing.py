@@ -1,8 +1,8 @@
 """The group `/models/<key>/mixing`: what context mixing follows from, and what arrives where over the corpus.
 
-`product` grows with the blocks that have vectors; `arrival` is of the first sentences, a uniform sample. Attributes: `sentences` and `tokens`
-that have products; `arrival` is of the first `sampled_sentences`, of which `counted_sentences` are short enough; `seed` of its bootstrap,
-`version`.
+`product`, `reach` and `received` grow with the blocks that have vectors; `arrival` is of the first sentences, a uniform sample. Attributes:
+`sentences` and `tokens` that have products, `reached_sentences` that have reaches; `arrival` is of the first `sampled_sentences`, of which
+`counted_sentences` are short enough; `seed` of its bootstrap, `version`.
 """
 
 from collections.abc import Mapping
@@ -51,6 +51,8 @@ STORED_METHODS = ("rollout", "globenc")
 
 #: Where a share comes from: the token itself, or other tokens of its sentence by class.
 ORIGINS = ("self", "cls", "sep", "punctuation", "word")
+#: Vectors that tokens reach -> as people read them.
+TARGETS: Mapping[str, str] = {"cls": "[CLS]", "sentence": "the sentence vector"}
 
 MIXING_ARRAYS: Mapping[str, Array] = {
     "layer": MODEL_ARRAYS["layer"],
@@ -76,5 +78,25 @@ MIXING_ARRAYS: Mapping[str, Array] = {
     "arrival_interval": whole(
         ("bound", "approach", "origin", "source", "layer"), "95% interval of arrival, by bootstrap over sentences"
     ),
+    "target": numbered(
+        "target", "the vector that is reached: that of [CLS], or the mean of all tokens' vectors", "str"
+    ),
+    "reach": Array(
+        ("target", "layer", "token"),
+        "float16",
+        (1, "layer", "block"),
+        "share of the target's vector after the layer that comes from this input token, by GlobEnc through the layers, times the tokens of "
+        "the sentence: 1 is an even share; NaN in a sentence that is too long",
+        fill=float("nan"),
+    ),
+    "received": Array(
+        ("target", "layer", "token"),
+        "float16",
+        (1, "layer", "block"),
+        "attention weight that the token gets from the target in the layer, mean over heads, times the tokens of the sentence: from [CLS], or "
+        "mean over all tokens",
+        fill=float("nan"),
+    ),
+    "reach_hash": Array(("task",), "uint64", (1,), "hash of the block the reaches are of, 0 if not written"),
     "mixing_hash": Array(("task",), "uint64", (1,), "hash of the block the products are of, 0 if not written"),
 }

@@ -1,0 +1,243 @@
+"""How far the tokens of a sentence reach: the share of a target's vector that comes from each, beside the attention that it gets.
+
+The reach of a token is its share of the target's vector after a layer, by GlobEnc through the layers, times the tokens of its sentence: 1 is
+an even share. Beside it stands the attention weight that the token gets from the target, times the tokens too, mean over the layers up to the
+same: what is hidden in attention is the difference. Tokens are grouped by kinds of class.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+import zarr
+from numpy.typing import NDArray
+
+from store.arrival import LONGEST, stored_matrices
+from store.kernels.classes import ClassMeans, Counts, Watch, compared_intervals, mean_test, sentence_counts, welch_test
+from store.kernels.roles import discoveries
+from store.process import one_thread
+from store.repository.arrays import array_of
+from store.repository.errors import StoreError
+from store.schema.corpus import OPENS
+from store.schema.mixing import TARGETS
+from store.schema.model import BOUNDS
+
+if TYPE_CHECKING:
+    from store.results import StageResults
+
+#: Kinds of class that tokens are grouped by -> as people read them.
+KINDS: Mapping[str, str] = {
+    "wordpiece": "wordpiece",
+    "part_of_speech": "part of speech",
+    "relation": "dependency",
+    "position": "position",
+}
+#: A class of fewer sentences is left out: intervals of few are too narrow (docs/statistics.md).
+FEWEST = 20
+#: Error of a reach: it is rounded to float16, and follows from numbers that are.
+ROUNDED = 2e-3
+
+Floats = NDArray[np.floating]
+Mask = NDArray[np.bool_]
+
+
+def reach_of_sentences(
+    model: zarr.Group, spans: NDArray[np.integer], flags: NDArray[np.uint8], rows: slice, *, longest: int = LONGEST
+) -> dict[str, NDArray[np.float16]]:
+    """Arrays `reach` and `received` (target, layer, row) of some rows of the token axis, from the stored vectors and products.
+
+    Parameters
+    ----------
+    model
+        Its group, with the group `mixing` in it.
+    spans
+        First row and end of every sentence in these rows: (sentence, 2).
+    flags
+        Flags of the tokens of these rows: (row,).
+    longest
+        Tokens of a sentence; longer ones have no reach.
+    """
+    chosen = spans[spans[:, 1] - spans[:, 0] <= longest]
+    layers = array_of(model, "query").shape[0]
+    shape = (len(TARGETS), layers, rows.stop - rows.start)
+    reach, received = (np.full(shape, np.nan, np.float16) for _ in range(2))
+    with one_thread("blas"):  # the matrices are small: threads would wait for each other
+        for span, matrices in zip(chosen, stored_matrices(model, chosen, ("attention", "globenc")), strict=True):
+            own = slice(int(span[0]) - rows.start, int(span[1]) - rows.start)
+            targets = target_weights(flags[own]) * (own.stop - own.start)
+            reach[..., own] = np.stack([_reached(targets, matrices[1, : layer + 1]) for layer in range(layers)], axis=1)
+            received[..., own] = np.swapaxes(targets @ matrices[0], 0, 1)
+    return {"reach": reach, "received": received}
+
+
+def target_weights(flags: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """Of the vectors of a sentence's tokens, how much each counts in a target: (target, token); rows sum to 1."""
+    opens = (flags & OPENS) != 0
+    even = np.full(len(flags), 1 / len(flags))
+    return np.stack([opens / opens.sum() if opens.any() else np.full(len(flags), np.nan), even]).astype(np.float32)
+
+
+def _reached(targets: Floats, matrices: Floats) -> Floats:
+    """Shares of the input tokens in each target (target, token) after the last of some layers (layer, query_token, key_token)."""
+    for matrix in matrices[::-1]:
+        targets = targets @ matrix
+    return targets
+
+
+def reaches_follow(corpus: "StageResults", model: zarr.Group, sentences: Sequence[int]) -> bool:
+    """Whether the reaches of every sentence are parts of a whole, and those of some follow from the products; where none is stored they do."""
+    if corpus.mixing.attrs.get("reached_sentences", 0) < corpus.n_sentences:
+        return True
+    stored = {"reach": corpus.token_reach.values, "received": corpus.mixing.received.values}
+    size = corpus.sentences.row_size.values
+    sums = np.add.reduceat(stored["reach"][..., corpus.rows], np.cumsum(size) - size, axis=-1, dtype=np.float64)
+    if not np.allclose(sums[..., size <= LONGEST], size[size <= LONGEST], rtol=ROUNDED):
+        return False
+    for rows in map(corpus.sentence_rows, sentences):
+        flags, span = corpus.tokens.token_flags.values[rows], np.array([[rows.start, rows.stop]])
+        for name, expected in reach_of_sentences(model, span, flags, rows).items():
+            if not np.allclose(stored[name][..., rows], expected, rtol=ROUNDED, atol=ROUNDED, equal_nan=True):
+                return False
+    return True
+
+
+def reach_by(
+    corpus: "StageResults",
+    kind: str,
+    target: str,
+    *,
+    layers: Sequence[int],
+    chosen: Mask | None,
+    fewest: int,
+    watch: Watch,
+) -> xr.Dataset:
+    """As `StageResults.reach_by` has it."""
+    tokens = _Tokens(corpus, kind, target, layers)
+    every = tokens.means(chosen, "reach", "received", "hidden")
+    own = every.only(every.sentences >= fewest)
+    shares = tokens.shares(chosen, "share").aligned(own.classes)
+    counts = sentence_counts(corpus.mixing.attrs["seed"], corpus.n_sentences)
+    numbers: dict[str, NDArray[Any]] = dict(zip(("reach", "received", "hidden"), np.split(own.mean(), 3), strict=True))
+    intervals = np.split(own.interval(counts, _part_of(watch, 0, 2)), 3, axis=1)
+    numbers |= {f"{name}_interval": interval for name, interval in zip([*numbers], intervals, strict=True)}
+    numbers |= {
+        "share": shares.mean(),
+        "share_interval": shares.interval(counts, _part_of(watch, 1, 2)),
+    }
+    numbers |= {"hidden_found": discoveries(np.split(mean_test(own), 3)[2])}
+    return tokens.labelled(own.classes, numbers | {"tokens": own.tokens, "sentences": own.sentences})
+
+
+def reach_contrast(
+    corpus: "StageResults",
+    kind: str,
+    target: str,
+    *,
+    chosen: Mask,
+    others: Mask,
+    layers: Sequence[int],
+    fewest: int,
+    watch: Watch,
+) -> xr.Dataset:
+    """As `StageResults.reach_contrast` has it."""
+    tokens = _Tokens(corpus, kind, target, layers)
+    counts = sentence_counts(corpus.mixing.attrs["seed"], corpus.n_sentences)
+    means = [tokens.means(part, "reach") for part in (chosen, others)]
+    every = tokens.means(chosen | others, "reach")
+    classes = every.classes[every.sentences >= fewest]
+    own, rest = (part.only(part.sentences >= fewest).aligned(classes) for part in means)
+    numbers = _compared("reach", own, rest, counts, _part_of(watch, 0, 3))
+    for place, name in enumerate(("share", "excess"), 1):
+        own, rest = (tokens.shares(part, name).aligned(classes) for part in (chosen, others))
+        numbers |= _compared(name, own, rest, counts, _part_of(watch, place, 3))
+    numbers |= {"even_difference": (numbers["share_difference"] - numbers["excess_difference"])[0]}
+    numbers |= {"since": _since(numbers["excess_found"], np.asarray(layers))}
+    for side, part in (("own", own), ("rest", rest)):
+        numbers |= {f"{side}_tokens": part.tokens, f"{side}_sentences": part.sentences}
+    return tokens.labelled(classes, numbers)
+
+
+def _compared(name: str, own: ClassMeans, rest: ClassMeans, counts: Counts, watch: Watch) -> dict[str, NDArray[Any]]:
+    """A number of each part, and their difference, of the same classes."""
+    means = own.mean(), rest.mean(), own.mean() - rest.mean()
+    intervals = compared_intervals(own, rest, counts, watch)
+    names = f"own_{name}", f"rest_{name}", f"{name}_difference"
+    return {
+        **dict(zip(names, means, strict=True)),
+        **{f"{each}_interval": interval for each, interval in zip(names, intervals, strict=True)},
+        f"{name}_found": discoveries(welch_test(own, rest)),
+    }
+
+
+def _part_of(watch: Watch, place: int, parts: int) -> Watch:
+    """Watches one of several parts of the work."""
+    return lambda share: watch((place + share) / parts)
+
+
+def _since(found: NDArray[np.bool_], layers: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The first layer (category,) from which on a difference is found in every layer (layer, category); -1 where not in the last."""
+    lasting = np.logical_and.accumulate(found[::-1], axis=0)[::-1]
+    return np.where(lasting.any(axis=0), layers[lasting.argmax(axis=0)], -1)
+
+
+class _Tokens:
+    """The tokens of a corpus by class, with their numbers after some layers.
+
+    Attributes
+    ----------
+    numbers
+        Of every token (layer, token): `reach`; `received`, mean over the layers so far; `hidden`, the reach less that; `share`, the reach over
+        the tokens of the sentence; `excess`, the share less an even share.
+    """
+
+    def __init__(self, corpus: "StageResults", kind: str, target: str, layers: Sequence[int]) -> None:
+        if kind not in KINDS:
+            raise StoreError(f"There is no kind of token {kind!r}. Choose one of: {', '.join(KINDS)}.")
+        if target not in TARGETS:
+            raise StoreError(f"There is no target {target!r}. Choose one of: {', '.join(TARGETS)}.")
+        self._layers = list(layers)
+        self._codes, self._names = classes_of(corpus, kind)
+        self._sentence = corpus.tokens.sentence_index.values[corpus.rows].astype(np.int64)
+        even = (1 / corpus.sentences.row_size.values[self._sentence]).astype(np.float32)
+        through = slice(0, max(self._layers) + 1)
+        every, attended = (
+            array.sel(target=target).variable[through].values[:, corpus.rows].astype(np.float32)
+            for array in (corpus.token_reach, corpus.mixing.received)
+        )
+        so_far = np.cumsum(attended, axis=0) / np.arange(1, len(attended) + 1, dtype=np.float32)[:, None]
+        reach, received = every[self._layers], so_far[self._layers]
+        self.numbers: dict[str, Floats] = {"reach": reach, "received": received, "hidden": reach - received}
+        self.numbers |= {"share": reach * even, "excess": (reach - 1) * even}
+
+    def means(self, chosen: Mask | None, *names: str) -> ClassMeans:
+        """Over the chosen tokens (token,), or all: (number and layer, class)."""
+        return self._of(chosen, names, None)
+
+    def shares(self, chosen: Mask | None, name: str) -> ClassMeans:
+        """The same of sums over the tokens of a class, in each sentence with a chosen token: 0 where it has none of the class."""
+        counts = np.isfinite(self.numbers["reach"]).all(axis=0) & (True if chosen is None else chosen)
+        return self._of(chosen, (name,), np.unique(self._sentence[counts]))
+
+    def _of(self, chosen: Mask | None, names: Sequence[str], within: NDArray[np.int64] | None) -> ClassMeans:
+        part = slice(None) if chosen is None else np.flatnonzero(chosen)
+        values = np.concatenate([self.numbers[name][:, part] for name in names])
+        return ClassMeans.of(values, self._codes[part], self._sentence[part], within)
+
+    def labelled(self, classes: NDArray[np.int64], numbers: Mapping[str, NDArray[Any]]) -> xr.Dataset:
+        """Arrays (bound, layer, category), (layer, category) or (category)."""
+        dims = ("bound", "layer", "category")
+        labels = {"bound": list(BOUNDS), "layer": self._layers, "category": self._names[classes]}
+        return xr.Dataset({name: (dims[3 - values.ndim :], values) for name, values in numbers.items()}, labels)
+
+
+def classes_of(corpus: "StageResults", kind: str) -> tuple[NDArray[np.int64], NDArray[np.object_]]:
+    """The class of each token by a kind, -1 for none, and the names of the classes: (token,) and (class,)."""
+    if kind == "wordpiece":
+        return corpus.tokens.token_id.values[corpus.rows].astype(np.int64), corpus.vocab
+    if kind == "position":
+        position = corpus.tokens.position.values[corpus.rows].astype(np.int64)
+        return position, np.array([str(place) for place in range(int(position.max()) + 1)], object)
+    word = corpus.token_words[corpus.rows]
+    codes = np.where(word >= 0, corpus.words.table[kind].values[word], -1).astype(np.int64)
+    return codes, np.array(corpus.words.names(kind), object)
