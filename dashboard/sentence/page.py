@@ -10,6 +10,7 @@ from dash import dcc, html
 from dashboard.notes.listing import note_panel
 from dashboard.notes.target import SentenceTarget, TokenTarget
 from dashboard.roles.shares import RoleShares, known_shares
+from dashboard.sentence.arrival import lacking, run_model, waits
 from dashboard.sentence.charts import ShownMeans, positions, read_positions, sentence_mixing
 from dashboard.sentence.controls import (
     SHOWN,
@@ -22,13 +23,7 @@ from dashboard.sentence.controls import (
 )
 from dashboard.sentence.curve_chart import CURVE
 from dashboard.sentence.curve_chart import register as register_curve
-from dashboard.sentence.encoder import (
-    TypedSentences,
-    encodable_sentences,
-    has_no_vectors,
-    shown_sentence,
-    waits_for_model,
-)
+from dashboard.sentence.encoder import encodable_sentences, has_no_vectors
 from dashboard.sentence.finder import choices, finder, search_of
 from dashboard.sentence.heads import about_head, opening_of, ranking_panel, sentence_href, with_default_sentence
 from dashboard.sentence.marks import marks_notice
@@ -82,7 +77,7 @@ _FROM_STORE = "weights computed from the stored queries and keys"
 def picture(context: Context) -> dict[str, Any] | None:
     """What the views of a sentence draw; None where a figure takes their place, or until the model is loaded."""
     corpus, state = context.corpus, context.state
-    if state.show == "mixing" or waits_for_model(context.served_store.service(TypedSentences), corpus, state):
+    if state.show == "mixing" or waits(context):
         return None
     return sentence_picture(read_shown(context)) | provenance_of(context.snapshot, corpus, state)
 
@@ -180,13 +175,13 @@ def read(context: Context) -> SentencePage:
         has_review=has_review(corpus, state),
         review=[deferred(context, REVIEW)] if state.around and has_review(corpus, state) else [],
         found=deferred(context, FOUND, ready=None if state.by and state.by != ORDER else True),
-        notices=_notices(shown, context.state) if shown else (),
+        notices=_notices(corpus, shown, context.state) if shown else (),
     )
 
 
 def _read_shown(context: Context) -> tuple[ShownSentence | None, str]:
     """The sentence, or why it cannot be encoded; neither where the model is loaded first."""
-    if waits_for_model(context.served_store.service(TypedSentences), context.corpus, context.state):
+    if waits(context):
         return None, ""
     try:
         return read_shown(context), ""
@@ -249,8 +244,7 @@ def _named_texts(text: str, second: str) -> list[object]:
 
 def before_views(context: Context) -> list[object]:
     """What takes the place of the views until the model is loaded; nothing afterwards."""
-    waits = waits_for_model(context.served_store.service(TypedSentences), context.corpus, context.state)
-    return [deferred(context, TYPED, ready=False)] if waits else []
+    return [deferred(context, TYPED, ready=False)] if waits(context) else []
 
 
 def _how_to_read(show: str) -> list[str | html.Button]:
@@ -261,7 +255,7 @@ def _how_to_read(show: str) -> list[str | html.Button]:
 def _run(context: Context) -> list[object]:
     """Encode the sentence; the page is fetched again when it is there, or says why the sentence cannot be encoded."""
     try:
-        shown_sentence(context)
+        run_model(context)
     except Refusal as refusal:
         if not refusal.is_of_request:
             raise
@@ -272,7 +266,7 @@ TYPED = DeferredPart(
     "own-text",
     "this sentence, once the model is loaded",
     _run,
-    ("text", "second", "sentence"),
+    ("text", "second", "sentence", "rollout"),
     560,
     shape="box",
     reloads=True,
@@ -303,11 +297,11 @@ def _text(shown: ShownSentence) -> list[object]:
     return [*_named_texts(sentence.text, sentence.second), *cut]
 
 
-def _notices(shown: ShownSentence, asked: LinkState) -> tuple[str, ...]:
+def _notices(corpus: Corpus, shown: ShownSentence, asked: LinkState) -> tuple[str, ...]:
     """What of a link is not shown: a rollout that cannot be, marks without a colour, the end of a long typed text."""
     sentence = shown.sentence
-    lacking = (sentence.lacks_rollout(asked.rollout),) if asked.rollout and not shown.state.rollout else ()
-    refused = (*lacking, *marks_notice(asked, sentence))
+    missing = (lacking(corpus, sentence, asked.rollout),) if asked.rollout and not shown.state.rollout else ()
+    refused = (*missing, *marks_notice(asked, sentence))
     if not (shown.state.text and sentence.cut):
         return refused
     wordpieces = many(len(sentence.wordpieces), "wordpiece")

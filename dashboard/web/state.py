@@ -47,8 +47,8 @@ Within = Literal["token", "prefix", "phrase", "lemma"]
 Lines = Literal["point", "sentence"]
 Mean = Literal["none", "heads", "layers", "both"]
 Pair = Literal["all", "aa", "ab", "ba", "bb"]
-#: Attention rollout; what arrives by GlobEnc through the layers, and in one layer.
-Rollout = Literal["1", "globenc", "layer"]
+#: Attention rollout; what arrives by GlobEnc through the layers, and in one layer; by methods that need the model.
+Rollout = Literal["1", "globenc", "layer", "alti", "value_zeroing", "decompx"]
 Scale = Literal["same", "each"]
 MatrixScale = Literal["root", "linear", "largest", "row", "log"]
 Instead = Literal["off", "even", "mean", "rule", "patch"]
