@@ -5,11 +5,14 @@ The process that has the model computes them (`checkpoint.py`): a worker of the 
 
 from dataclasses import replace
 
+from flask import request
+
 from dashboard.sentence.change import Change
 from dashboard.sentence.checkpoint import too_long
-from dashboard.sentence.encoder import UNLIKE, TypedSentences, shown_sentence, waits_for_model
+from dashboard.sentence.encoder import UNLIKE, TypedSentences, corpus_sentence, shown_sentence, waits_for_model
 from dashboard.sentence.methods import FAMILIES, MODEL_METHODS
 from dashboard.sentence.sentence import Sentence
+from dashboard.web.admission import reader_left
 from dashboard.web.context import Context
 from dashboard.web.corpus_model import CorpusModel, runs_models
 from dashboard.web.errors import Refusal
@@ -52,6 +55,14 @@ def decomposed(served_store: ServedStore, corpus: Corpus, sentence: Sentence, me
     if encoded.wordpieces != sentence.wordpieces:
         raise Refusal(UNLIKE)
     return encoded
+
+
+def requested_sentence(served_store: ServedStore, corpus: Corpus, index: int | None) -> Sentence:
+    """The sentence of a request: one of the corpus, or the typed one."""
+    if index is not None:
+        return corpus_sentence(served_store, corpus, index)
+    text, second = (request.args.get(name, "") for name in ("text", "second"))
+    return served_store.service(TypedSentences).encode(corpus, text, second, reader_left)
 
 
 def with_arrival(served_store: ServedStore, corpus: Corpus, sentence: Sentence, how: Rollout | None) -> Sentence:

@@ -33,6 +33,8 @@ from dashboard.sentence.review import REVIEW, has_review, review_button
 from dashboard.sentence.routes import register
 from dashboard.sentence.ruler import Rulers, draw_rulers, draw_text, read_rulers
 from dashboard.sentence.tree import Tree, dependency_tree, read_tree
+from dashboard.sentence.vector import VECTOR, vector_panel
+from dashboard.sentence.vector import register as register_vector
 from dashboard.sentence.why import WHY, why_panel
 from dashboard.sentence.without import WITHOUT, without_panel
 from dashboard.topic import Topic, read_then_draw
@@ -114,6 +116,8 @@ class SentencePage:
         The parts of the logit of the selected pair.
     without
         The heads that are switched off, and what that changes.
+    vector
+        Whose words make the vector of the sentence.
     notes, found
         The panels of notes, and the search for a sentence, which may be computed after the page.
     has_review, review
@@ -140,6 +144,7 @@ class SentencePage:
     tree: Tree | None
     why: list[object]
     without: list[object]
+    vector: list[object]
     notes: list[object]
     found: html.Div
     has_review: bool
@@ -171,6 +176,7 @@ def read(context: Context) -> SentencePage:
         tree=read_tree(corpus, state) if shown and state.show != "mixing" and not unstored else None,
         why=why_panel(context, shown) if shown and state.show != "mixing" else [],
         without=without_panel(context, shown) if shown and state.show != "mixing" else [],
+        vector=vector_panel(context, shown) if shown and state.show != "mixing" else [],
         notes=_notes(corpus, shown) if shown and not unstored else [],
         has_review=has_review(corpus, state),
         review=[deferred(context, REVIEW)] if state.around and has_review(corpus, state) else [],
@@ -209,7 +215,9 @@ def draw(page: SentencePage) -> Page:
         below = [how, *_encoded(page), *sentence_mixing(page.shown), *page.notes]
         return Page(above=above, beside=found, below=below, notices=page.notices)
     beside = positions(page.means, beside_matrix=True) if page.means else ranking_panel(page.shown)
-    questions = html.Div([html.Section(part) for part in (page.why, page.without) if part], className="questions")
+    questions = html.Div(
+        [html.Section(part) for part in (page.why, page.without, page.vector) if part], className="questions"
+    )
     tree = dependency_tree(page.tree) if page.tree else []
     about = [how, _caption(page, page.shown), *_encoded(page), *page.about]
     below = [*about, questions, *page.notes, *tree]
@@ -362,6 +370,6 @@ SENTENCE = Topic(
     choices=choices,
     sentence=picture,
     before_sentence=before_views,
-    deferred=(REVIEW, FOUND, TYPED, WHY, WITHOUT, SAMPLED, CURVE),
-    routes=(register, register_curve),
+    deferred=(REVIEW, FOUND, TYPED, WHY, WITHOUT, SAMPLED, CURVE, VECTOR),
+    routes=(register, register_curve, register_vector),
 )

@@ -32,9 +32,9 @@ MOST_OF_ROLLOUT = 300_000_000
 #: What is drawn in place of attention, in small letters but for names.
 ROLLOUT_NAMES: Mapping[str | None, str] = {
     "1": "attention rollout",
-    "globenc": "what arrives",
-    "layer": "what arrives",
-} | {name: f"what arrives by {method.title}" for name, method in MODEL_METHODS.items()}
+    **dict.fromkeys(("globenc", "layer"), "what arrives"),
+    **{name: f"what arrives by {method.title}" for name, method in MODEL_METHODS.items()},
+}
 #: The method of `store.schema.mixing` by which it is computed.
 METHOD_OF: Mapping[Rollout, str] = {"1": "rollout", "globenc": "globenc", "layer": "globenc"}
 NO_PRODUCTS = "The store lacks what context mixing follows from. Run `headscape ingest --mixing=auto`."

@@ -36,8 +36,8 @@ MOST_SEED, MOST_REVIEWS = (1 << 32) - 1, 100_000_000
 MOST_WORDS = 1_000
 #: Characters of a search, and of what one word of a hypothesis is.
 MOST_SOUGHT, MOST_OF_END = 200, 80
-#: Characters of the sentence whose attention heads take over.
-MOST_PATCH = 1_000
+#: Characters of the sentence whose attention heads take over; labels of a classifier.
+MOST_PATCH, MOST_ANSWERS = 1_000, 1_000
 #: Bytes of a typed text in a link, and of both texts of a pair. With every position hidden or selected, a request for the
 #: longest pair still fits into the request line that servers accept.
 MOST_TYPED, MOST_OF_PAIR = 3_500, 4_000
@@ -266,6 +266,8 @@ class LinkState:
     patch: Annotated[str | None, Field("text", MOST_PATCH)] = None
     sampled: Annotated[str | None, _ON] = None
     curve: Annotated[str | None, Field("pattern", _CURVE)] = None
+    pooled: Annotated[str | None, Field("choice", ("text", "share"))] = None
+    answer: Annotated[int | None, Field("number", range(MOST_ANSWERS))] = None
     find: Annotated[str | None, Field("text", MOST_SOUGHT)] = None
     labelled: Annotated[str | None, Field("choice", Of.LABELS)] = None
     fewest: Annotated[int | None, Field("number", Of.LENGTHS)] = None
