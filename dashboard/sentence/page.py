@@ -26,6 +26,8 @@ from dashboard.sentence.curve_chart import register as register_curve
 from dashboard.sentence.encoder import encodable_sentences, has_no_vectors
 from dashboard.sentence.finder import choices, finder, search_of
 from dashboard.sentence.heads import about_head, opening_of, ranking_panel, sentence_href, with_default_sentence
+from dashboard.sentence.likeness import LIKENESS, likeness_panel
+from dashboard.sentence.likeness import register as register_likeness
 from dashboard.sentence.marks import marks_notice
 from dashboard.sentence.over_corpus import SAMPLED
 from dashboard.sentence.picture import ShownSentence, averaged_heads, is_mean, read_shown, sentence_picture
@@ -116,8 +118,8 @@ class SentencePage:
         The parts of the logit of the selected pair.
     without
         The heads that are switched off, and what that changes.
-    vector
-        Whose words make the vector of the sentence.
+    vector, likeness
+        Whose words make the vector of the sentence, and why another sentence is like it.
     notes, found
         The panels of notes, and the search for a sentence, which may be computed after the page.
     has_review, review
@@ -145,6 +147,7 @@ class SentencePage:
     why: list[object]
     without: list[object]
     vector: list[object]
+    likeness: list[object]
     notes: list[object]
     found: html.Div
     has_review: bool
@@ -177,6 +180,7 @@ def read(context: Context) -> SentencePage:
         why=why_panel(context, shown) if shown and state.show != "mixing" else [],
         without=without_panel(context, shown) if shown and state.show != "mixing" else [],
         vector=vector_panel(context, shown) if shown and state.show != "mixing" else [],
+        likeness=likeness_panel(context, shown) if shown and state.show != "mixing" else [],
         notes=_notes(corpus, shown) if shown and not unstored else [],
         has_review=has_review(corpus, state),
         review=[deferred(context, REVIEW)] if state.around and has_review(corpus, state) else [],
@@ -215,9 +219,8 @@ def draw(page: SentencePage) -> Page:
         below = [how, *_encoded(page), *sentence_mixing(page.shown), *page.notes]
         return Page(above=above, beside=found, below=below, notices=page.notices)
     beside = positions(page.means, beside_matrix=True) if page.means else ranking_panel(page.shown)
-    questions = html.Div(
-        [html.Section(part) for part in (page.why, page.without, page.vector) if part], className="questions"
-    )
+    parts = (page.why, page.without, page.vector, page.likeness)
+    questions = html.Div([html.Section(part) for part in parts if part], className="questions")
     tree = dependency_tree(page.tree) if page.tree else []
     about = [how, _caption(page, page.shown), *_encoded(page), *page.about]
     below = [*about, questions, *page.notes, *tree]
@@ -370,6 +373,6 @@ SENTENCE = Topic(
     choices=choices,
     sentence=picture,
     before_sentence=before_views,
-    deferred=(REVIEW, FOUND, TYPED, WHY, WITHOUT, SAMPLED, CURVE, VECTOR),
-    routes=(register, register_curve, register_vector),
+    deferred=(REVIEW, FOUND, TYPED, WHY, WITHOUT, SAMPLED, CURVE, VECTOR, LIKENESS),
+    routes=(register, register_curve, register_vector, register_likeness),
 )
