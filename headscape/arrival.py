@@ -1,26 +1,20 @@
 """What each token of a text brings to each, and to the vector of the text, by a model of the reader."""
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import torch
 import xarray as xr
 from numpy.typing import NDArray
-from torch import Tensor
 
 from dashboard.sentence.sentence import Sentence
 from headscape.own_model import encode_text, ready_model
-from ingest.encode.decomposition import TracedLayer, alti, decompose, trace, value_zeroing
+from ingest.encode.decomposition import DECOMPX, OF_LAYER, TracedLayer, decompose, length_shares, trace
 from ingest.encode.hidden_words import GuessingModel
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.errors import IngestError, short
 from store.kernels.mixing import roll_out
 from store.schema.mixing import METHODS
-
-#: Methods that need the model itself, and their matrix of a layer.
-OF_LAYER: Mapping[str, Callable[[TracedLayer], Tensor]] = {"alti": alti, "value_zeroing": value_zeroing}
-DECOMPX = "decompx"
 
 
 def context_mixing(
@@ -39,13 +33,11 @@ def context_mixing(
 def _shares(ready: GuessingModel, sentence: Sentence, method: str, rolled_out: bool) -> NDArray[np.floating]:
     """(layer, query_token, key_token)."""
     if method == DECOMPX:
-        lengths = torch.stack([parts.norm(dim=-1) for parts in decompose(_trace(ready, sentence))]).numpy()
-        shares: NDArray[np.floating] = lengths / lengths.sum(axis=-1, keepdims=True)
-        return shares
+        return np.stack([length_shares(parts).cpu().numpy() for parts in decompose(_trace(ready, sentence))])
     matrices = (
         sentence.mixing_matrices(method)
         if method in METHODS
-        else [OF_LAYER[method](layer).numpy() for layer in _trace(ready, sentence)]
+        else [OF_LAYER[method](layer).cpu().numpy() for layer in _trace(ready, sentence)]
     )
     return np.asarray(roll_out(matrices) if rolled_out else np.stack(matrices))
 
@@ -68,7 +60,7 @@ def alike(model: Any, tokenizer: Any, first: str, second: str, *, found: Checkpo
 def _vector_parts(layers: list[TracedLayer]) -> NDArray[np.floating]:
     """What each input token adds to the mean of the last vectors: (token, feature)."""
     *_, last = decompose(layers)
-    return np.asarray(last.mean(0).numpy())
+    return np.asarray(last.mean(0).cpu().numpy())
 
 
 def _labelled(

@@ -10,12 +10,22 @@ import transformers
 
 import headscape
 import store
-from ingest.encode.decomposition import LONGEST, TracedLayer, alti, decompose, trace, value_zeroing
+from dashboard.sentence.methods import FAMILIES as DECOMPOSED_FAMILIES
+from ingest.encode.decomposition import (
+    LONGEST,
+    TracedLayer,
+    alti,
+    decompose,
+    decompose_answer,
+    trace,
+    value_zeroing,
+)
 from ingest.encode.hooked_model import HookedModel
 from ingest.family import FAMILIES
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.errors import IngestError
-from tests.family_models import save_family
+from tests.family_models import BY_TYPE, save_family
+from tests.plain_decomposition import plain_alti, plain_decompx, plain_zeroing
 
 TOKEN_IDS = torch.arange(5, 14)
 #: Families whose layers are those of a BERT.
@@ -67,57 +77,25 @@ def test_parts_of_all_input_tokens_sum_to_the_vectors_of_the_model(
         torch.testing.assert_close(parts.sum(1), expected, atol=1e-6, rtol=1e-6)
 
 
+def test_the_parts_are_those_of_loops_over_the_tokens(layers: list[TracedLayer], plain: Any) -> None:
+    for parts, expected in zip(decompose(layers), plain_decompx(plain, TOKEN_IDS), strict=True):
+        np.testing.assert_allclose(parts.numpy(), expected, atol=1e-6)
+
+
 def test_value_zeroing_is_what_zeroed_values_change(
     layers: list[TracedLayer], plain: Any, hidden: list[torch.Tensor]
 ) -> None:
     for number, layer in enumerate(plain.encoder.layer):
-        distances = torch.stack([_zeroed(layer, hidden[number], key) for key in range(len(TOKEN_IDS))], dim=1)
-        expected = distances / distances.sum(dim=1, keepdim=True)
-        torch.testing.assert_close(value_zeroing(layers[number]), expected, atol=1e-6, rtol=1e-5)
-
-
-def _zeroed(layer: Any, vectors: torch.Tensor, key: int) -> torch.Tensor:
-    """By how much the output of each token changes where a token has no value: (token,)."""
-
-    def without(_module: Any, _inputs: Any, value: torch.Tensor) -> torch.Tensor:
-        changed = value.clone()
-        changed[:, key] = 0
-        return changed
-
-    with torch.no_grad():
-        whole = layer(vectors[None])[0]
-        hook = layer.attention.self.value.register_forward_hook(without)
-        changed = layer(vectors[None])[0]
-        hook.remove()
-    whole, changed = (each.reshape(len(vectors), -1) for each in (whole, changed))
-    return 1 - torch.cosine_similarity(whole, changed, dim=-1)
+        expected = plain_zeroing(layer, hidden[number])
+        np.testing.assert_allclose(value_zeroing(layers[number]).numpy(), expected, atol=1e-6, rtol=1e-5)
 
 
 def test_alti_is_its_definition_token_by_token(
     layers: list[TracedLayer], plain: Any, hidden: list[torch.Tensor]
 ) -> None:
     for number, layer in enumerate(plain.encoder.layer):
-        with torch.no_grad():
-            expected = _alti(layer, layers[number].pattern, hidden[number])
+        expected = plain_alti(layer, layers[number].pattern, hidden[number])
         np.testing.assert_allclose(alti(layers[number]).numpy(), expected, atol=1e-6)
-
-
-def _alti(layer: Any, pattern: torch.Tensor, vectors: torch.Tensor) -> np.ndarray:
-    """Ferrando et al. 2022, equations 6 to 10, in loops."""
-    output = layer.attention.output
-    value = layer.attention.self.value(vectors).unflatten(-1, (len(pattern), -1))
-    lengths = np.zeros((len(vectors), len(vectors)))
-    for i in range(len(vectors)):
-        mixed = [torch.cat([pattern[h, i, j] * value[j, h] for h in range(len(pattern))]) for j in range(len(vectors))]
-        parts = [each @ output.dense.weight.T + (vectors[i] if i == j else 0) for j, each in enumerate(mixed)]
-        whole = sum(parts) + output.dense.bias
-        after = output.LayerNorm(whole)
-        deviation = (whole.var(unbiased=False) + output.LayerNorm.eps).sqrt()
-        for j, part in enumerate(parts):
-            own = (part - part.mean()) / deviation * output.LayerNorm.weight
-            lengths[i, j] = max(0.0, float(after.abs().sum() - (after - own).abs().sum()))
-    shares: np.ndarray = lengths / lengths.sum(axis=1, keepdims=True)
-    return shares
 
 
 @pytest.mark.parametrize("family", LIKE_BERT)
@@ -130,6 +108,10 @@ def test_the_decomposition_of_a_family_sums_to_its_vectors(family: str, tmp_path
     torch.testing.assert_close(last.sum(1), expected, atol=1e-4, rtol=1e-4)
 
 
+def test_pages_know_the_families_that_are_decomposed() -> None:
+    assert set(LIKE_BERT) == DECOMPOSED_FAMILIES
+
+
 @pytest.mark.parametrize("family", sorted({family.model_type for family in FAMILIES} - set(LIKE_BERT)))
 def test_another_family_is_refused_in_one_sentence(family: str, tmp_path: Path) -> None:
     model = hooked(save_family(tmp_path / family, family))
@@ -140,6 +122,27 @@ def test_another_family_is_refused_in_one_sentence(family: str, tmp_path: Path) 
 def test_a_long_sentence_is_refused_in_one_sentence(odd_model: Path) -> None:
     with pytest.raises(IngestError, match=r"too long to be decomposed\. Give one of at most 128"):
         trace(hooked(odd_model), torch.ones(LONGEST + 1, dtype=torch.long))
+
+
+@pytest.mark.parametrize("family", LIKE_BERT)
+def test_the_logits_of_a_classifier_are_sums_over_input_tokens(family: str, tmp_path: Path) -> None:
+    checkpoint = find_checkpoint(str(save_family(tmp_path / family, family, "classification")))
+    model = HookedModel(checkpoint, device=torch.device("cpu"), dtype=torch.float32, classifies=True)
+    *_, last = decompose(trace(model, TOKEN_IDS))
+    found = decompose_answer(model, last)
+    assert found is not None
+    expected = getattr(transformers, BY_TYPE[family].architectures["classification"]).from_pretrained(tmp_path / family)
+    with torch.no_grad():
+        torch.testing.assert_close(found.sum(0), expected.eval()(TOKEN_IDS[None]).logits[0], atol=1e-4, rtol=1e-4)
+
+
+def test_a_classifier_of_something_else_than_tokens_is_not_decomposed(tmp_path: Path) -> None:
+    checkpoint = find_checkpoint(str(save_family(tmp_path / "bert", "bert", "classification")))
+    model = HookedModel(checkpoint, device=torch.device("cpu"), dtype=torch.float32, classifies=True)
+    *_, last = decompose(trace(model, TOKEN_IDS))
+    pooler: Any = model.parts.module.pooler
+    pooler.dense.register_forward_pre_hook(lambda _module, given: (2 * given[0],))
+    assert decompose_answer(model, last) is None
 
 
 @pytest.mark.parametrize("method", ["attention", "rollout", "norm", "globenc", "alti", "value_zeroing", "decompx"])

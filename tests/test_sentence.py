@@ -29,11 +29,6 @@ def test_the_pattern_of_one_layer_is_that_of_all(tiny_corpus: Corpus) -> None:
     np.testing.assert_allclose(alone, tiny_corpus.pattern(3, layer=1).values, atol=1e-6)
 
 
-def test_the_mean_over_heads_is_that_of_each_layer(tiny_corpus: Corpus) -> None:
-    expected = tiny_corpus.pattern(3).mean("head").values
-    np.testing.assert_allclose(stored_sentence(tiny_corpus, 3).mean_over_heads, expected, atol=1e-6)
-
-
 def test_a_stored_sentence_has_the_text_label_and_wordpieces_of_the_corpus(tiny_corpus: Corpus) -> None:
     sentence = stored_sentence(tiny_corpus, 4)
     assert (sentence.text, sentence.second) == (str(tiny_corpus.sentences.text.values[4]), "")

@@ -7,10 +7,10 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.app import create_app
-from dashboard.sentence.sentence import NO_PRODUCTS
+from dashboard.sentence.sentence import METHOD_OF, NO_PRODUCTS
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
-from dashboard.web.state import ROLLOUTS, Rollout
+from dashboard.web.state import Rollout
 from ingest.encode.hooked_model import SentenceModel
 from ingest.run.checkpoint import find_checkpoint
 from store import Corpus, open_corpus
@@ -45,7 +45,7 @@ def test_a_typed_sentence_has_the_products_of_the_stored_one(tiny_corpus: Corpus
     np.testing.assert_allclose(found * scale, stored.astype(float), rtol=2e-3, atol=2e-3)
 
 
-@pytest.mark.parametrize("how", ROLLOUTS)
+@pytest.mark.parametrize("how", METHOD_OF)
 def test_some_rows_of_a_long_sentence_are_those_of_all(how: Rollout) -> None:
     sentence = one_sentence(layers=3, tokens=9)
     queries = np.array([1, 7])

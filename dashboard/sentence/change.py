@@ -39,6 +39,8 @@ class Change:
         Whether a token sees no token after it.
     products
         Whether what context mixing follows from is asked for: not of a sample, of which nobody sees it.
+    method
+        Of `dashboard.sentence.methods`, whose numbers are asked for; empty for none.
     """
 
     heads: tuple[tuple[int, int], ...] = ()
@@ -48,6 +50,7 @@ class Change:
     unseen: bytes = b""
     causal: bool = False
     products: bool = True
+    method: str = ""
 
     def patterns(self, tokens: int, *, hiding: bool = False) -> dict[tuple[int, int], NDArray[np.float32]]:
         """(layer, head) -> its weights (query_token, key_token) in a sentence of so many tokens; `hiding`: in the second pass."""

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dashboard.sentence.change import Change
+from dashboard.sentence.methods import DECOMPX, MODEL_METHODS, Decomposed
 from dashboard.sentence.sentence import Sentence
+from dashboard.web.admission import Tell
 from dashboard.web.corpus_model import CorpusModel, find_checkpoint, runs_models
 from dashboard.web.errors import Refusal
 
 if TYPE_CHECKING:
+    from ingest.encode.decomposition import TracedLayer
     from ingest.encode.hidden_words import GuessingModel
     from ingest.encode.hooked_model import Vectors
     from ingest.text.tokenizer import Pair, Tokens
@@ -57,8 +60,13 @@ def cannot_run(error: RuntimeError) -> Refusal:
     return Refusal("The model cannot run now. Try again in a few seconds, or choose a sentence of the corpus.", 503)
 
 
-def encoded(model: "GuessingModel", text: str, second: str, change: Change) -> Sentence:
-    """A sentence, or a pair, by a loaded model whose heads may be changed; a `Refusal` where it cannot be encoded."""
+def encoded(
+    model: "GuessingModel", text: str, second: str, change: Change, tell: Tell = lambda _step: None
+) -> Sentence:
+    """A sentence, or a pair, by a loaded model whose heads may be changed; a `Refusal` where it cannot be encoded.
+
+    `tell` is told the steps of what takes long.
+    """
     first, other = text[:MOST_CHARACTERS], second[:MOST_CHARACTERS]
     pair = model.tokenize(first, other)
     tokens = pair.tokens
@@ -87,6 +95,7 @@ def encoded(model: "GuessingModel", text: str, second: str, change: Change) -> S
         answer=vectors.answer,
         answers=model.class_names,
         hidden_loss=hidden_loss,
+        decomposed=_decomposed(model, pair, change.method, tell) if change.method else None,
     )
 
 
@@ -106,6 +115,57 @@ def _run(model: "GuessingModel", pair: "Pair", change: Change) -> "tuple[Vectors
         return vectors, _hidden_loss(model, pair, change)
     except RuntimeError as error:  # torch's for whatever a device cannot do, such as having no memory left
         raise cannot_run(error) from error
+
+
+def _decomposed(model: "GuessingModel", pair: "Pair", method: str, tell: Tell) -> Decomposed:
+    """What a method gives of a sentence; a `Refusal` of a sentence that is too long, and of a model with other layers."""
+    import torch
+
+    from ingest.encode.decomposition import trace
+    from ingest.run.errors import IngestError
+
+    if len(pair.tokens.token_id) > MODEL_METHODS[method].longest:
+        raise Refusal(too_long(method, len(pair.tokens.token_id)))
+    try:
+        ids, segment = (
+            torch.from_numpy(row.astype(np.int64)).to(model.hooked.device)
+            for row in (pair.tokens.token_id, model.known_types(pair.token_type))
+        )
+        return _by_method(model, trace(model.hooked, ids, segment), method, tell)
+    except IngestError as error:
+        raise Refusal(str(error)) from error
+    except RuntimeError as error:
+        raise cannot_run(error) from error
+
+
+def _by_method(model: "GuessingModel", layers: "list[TracedLayer]", method: str, tell: Tell) -> Decomposed:
+    from ingest.encode.decomposition import OF_LAYER, decompose, decompose_answer, length_shares
+    from store.kernels.mixing import roll_out
+
+    title = MODEL_METHODS[method].title
+    if method != DECOMPX:
+        matrices = []
+        for number, layer in enumerate(layers):
+            tell(f"{title}, layer {number + 1} of {len(layers)}")
+            matrices.append(OF_LAYER[method](layer).cpu().numpy())
+        return Decomposed(method, roll_out(matrices))
+    shares, parts = [], layers[0].layer_input
+    for number, parts in enumerate(decompose(layers)):
+        tell(f"{title}, layer {number + 1} of {len(layers)}")
+        shares.append(length_shares(parts).cpu().numpy())
+    answer = decompose_answer(model.hooked, parts) if model.class_names else None
+    return Decomposed(
+        method,
+        np.stack(shares),
+        parts.mean(0).cpu().numpy(),
+        None if answer is None else answer.cpu().numpy(),
+    )
+
+
+def too_long(method: str, tokens: int) -> str:
+    """That a sentence is too long for a method."""
+    known = MODEL_METHODS[method]
+    return f"{known.title} is of at most {known.longest} tokens; this sentence has {tokens:,}. Choose a shorter one, or “what arrives (GlobEnc)”."
 
 
 def _hidden_loss(model: "GuessingModel", pair: "Pair", change: Change) -> float | None:

@@ -10,6 +10,7 @@ import dash_mantine_components as dmc
 from dash import html
 
 from dashboard.roles.shares import RoleShares
+from dashboard.sentence.methods import MODEL_METHODS, method_info
 from dashboard.sentence.picture import ShownSentence, is_mean, options_of
 from dashboard.sentence.sentence import is_short
 from dashboard.ui.controls import (
@@ -43,13 +44,15 @@ _WEIGHTS = f"{defined('weight')} {defined('norm')}"
 _WEIGHTS_OF_ROLLOUT = "Off here: choose it where Show is “where a token looks”."
 ARRIVES = {
     "": "where a token looks",
-    "layer": "what arrives in the layer",
-    "globenc": "what arrives through layers",
+    "layer": "what arrives in the layer (GlobEnc)",
+    "globenc": "what arrives (GlobEnc)",
+    **{name: f"what arrives ({method.title})" for name, method in MODEL_METHODS.items()},
     "1": "attention rollout",
 }
 _ARRIVES = (
-    "What arrives: how much each token adds to the vector of another, with all heads, the residual connection and the layer norms, as shares "
-    "of 100%: in the layer alone, or of the input tokens through all layers up to it (GlobEnc, Modarressi et al. 2022). Attention rollout "
+    "What arrives: how much each token adds to the vector of another, as shares of 100%: in the layer alone, or of the input tokens through "
+    "all layers up to it. GlobEnc, from the store: all heads, the residual connection and the layer norms (Modarressi et al. 2022). These "
+    f"run the model: {method_info()} Attention rollout "
     "takes weights alone, half of each layer for the token itself (Abnar and Zuidema 2020): of these the least faithful; in GlobEnc's tables "
     "its Spearman correlation with gradients is −0.24 on SST-2, GlobEnc's 0.77."
 )

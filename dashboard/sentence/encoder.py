@@ -263,7 +263,7 @@ class Encoder:
             tell(f"Loading the model {model.model_id}")
             self._models[model] = load(model, self._make_model)
         tell("Encoding the sentence")
-        return encoded(self._models[model], text, second, change)
+        return encoded(self._models[model], text, second, change, tell)
 
 
 class RemoteEncoder:

@@ -10,6 +10,7 @@ from dash import dcc, html
 from dashboard.notes.listing import note_panel
 from dashboard.notes.target import SentenceTarget, TokenTarget
 from dashboard.roles.shares import RoleShares, known_shares
+from dashboard.sentence.arrival import lacking, run_model, waits
 from dashboard.sentence.charts import ShownMeans, positions, read_positions, sentence_mixing
 from dashboard.sentence.controls import (
     SHOWN,
@@ -22,15 +23,11 @@ from dashboard.sentence.controls import (
 )
 from dashboard.sentence.curve_chart import CURVE
 from dashboard.sentence.curve_chart import register as register_curve
-from dashboard.sentence.encoder import (
-    TypedSentences,
-    encodable_sentences,
-    has_no_vectors,
-    shown_sentence,
-    waits_for_model,
-)
+from dashboard.sentence.encoder import encodable_sentences, has_no_vectors
 from dashboard.sentence.finder import choices, finder, search_of
 from dashboard.sentence.heads import about_head, opening_of, ranking_panel, sentence_href, with_default_sentence
+from dashboard.sentence.likeness import LIKENESS, likeness_panel
+from dashboard.sentence.likeness import register as register_likeness
 from dashboard.sentence.marks import marks_notice
 from dashboard.sentence.over_corpus import SAMPLED
 from dashboard.sentence.picture import ShownSentence, averaged_heads, is_mean, read_shown, sentence_picture
@@ -38,6 +35,8 @@ from dashboard.sentence.review import REVIEW, has_review, review_button
 from dashboard.sentence.routes import register
 from dashboard.sentence.ruler import Rulers, draw_rulers, draw_text, read_rulers
 from dashboard.sentence.tree import Tree, dependency_tree, read_tree
+from dashboard.sentence.vector import VECTOR, vector_panel
+from dashboard.sentence.vector import register as register_vector
 from dashboard.sentence.why import WHY, why_panel
 from dashboard.sentence.without import WITHOUT, without_panel
 from dashboard.topic import Topic, read_then_draw
@@ -82,7 +81,7 @@ _FROM_STORE = "weights computed from the stored queries and keys"
 def picture(context: Context) -> dict[str, Any] | None:
     """What the views of a sentence draw; None where a figure takes their place, or until the model is loaded."""
     corpus, state = context.corpus, context.state
-    if state.show == "mixing" or waits_for_model(context.served_store.service(TypedSentences), corpus, state):
+    if state.show == "mixing" or waits(context):
         return None
     return sentence_picture(read_shown(context)) | provenance_of(context.snapshot, corpus, state)
 
@@ -119,6 +118,8 @@ class SentencePage:
         The parts of the logit of the selected pair.
     without
         The heads that are switched off, and what that changes.
+    vector, likeness
+        Whose words make the vector of the sentence, and why another sentence is like it.
     notes, found
         The panels of notes, and the search for a sentence, which may be computed after the page.
     has_review, review
@@ -145,6 +146,8 @@ class SentencePage:
     tree: Tree | None
     why: list[object]
     without: list[object]
+    vector: list[object]
+    likeness: list[object]
     notes: list[object]
     found: html.Div
     has_review: bool
@@ -176,17 +179,19 @@ def read(context: Context) -> SentencePage:
         tree=read_tree(corpus, state) if shown and state.show != "mixing" and not unstored else None,
         why=why_panel(context, shown) if shown and state.show != "mixing" else [],
         without=without_panel(context, shown) if shown and state.show != "mixing" else [],
+        vector=vector_panel(context, shown) if shown and state.show != "mixing" else [],
+        likeness=likeness_panel(context, shown) if shown and state.show != "mixing" else [],
         notes=_notes(corpus, shown) if shown and not unstored else [],
         has_review=has_review(corpus, state),
         review=[deferred(context, REVIEW)] if state.around and has_review(corpus, state) else [],
         found=deferred(context, FOUND, ready=None if state.by and state.by != ORDER else True),
-        notices=_notices(shown, context.state) if shown else (),
+        notices=_notices(corpus, shown, context.state) if shown else (),
     )
 
 
 def _read_shown(context: Context) -> tuple[ShownSentence | None, str]:
     """The sentence, or why it cannot be encoded; neither where the model is loaded first."""
-    if waits_for_model(context.served_store.service(TypedSentences), context.corpus, context.state):
+    if waits(context):
         return None, ""
     try:
         return read_shown(context), ""
@@ -214,7 +219,8 @@ def draw(page: SentencePage) -> Page:
         below = [how, *_encoded(page), *sentence_mixing(page.shown), *page.notes]
         return Page(above=above, beside=found, below=below, notices=page.notices)
     beside = positions(page.means, beside_matrix=True) if page.means else ranking_panel(page.shown)
-    questions = html.Div([html.Section(part) for part in (page.why, page.without) if part], className="questions")
+    parts = (page.why, page.without, page.vector, page.likeness)
+    questions = html.Div([html.Section(part) for part in parts if part], className="questions")
     tree = dependency_tree(page.tree) if page.tree else []
     about = [how, _caption(page, page.shown), *_encoded(page), *page.about]
     below = [*about, questions, *page.notes, *tree]
@@ -249,8 +255,7 @@ def _named_texts(text: str, second: str) -> list[object]:
 
 def before_views(context: Context) -> list[object]:
     """What takes the place of the views until the model is loaded; nothing afterwards."""
-    waits = waits_for_model(context.served_store.service(TypedSentences), context.corpus, context.state)
-    return [deferred(context, TYPED, ready=False)] if waits else []
+    return [deferred(context, TYPED, ready=False)] if waits(context) else []
 
 
 def _how_to_read(show: str) -> list[str | html.Button]:
@@ -261,7 +266,7 @@ def _how_to_read(show: str) -> list[str | html.Button]:
 def _run(context: Context) -> list[object]:
     """Encode the sentence; the page is fetched again when it is there, or says why the sentence cannot be encoded."""
     try:
-        shown_sentence(context)
+        run_model(context)
     except Refusal as refusal:
         if not refusal.is_of_request:
             raise
@@ -272,7 +277,7 @@ TYPED = DeferredPart(
     "own-text",
     "this sentence, once the model is loaded",
     _run,
-    ("text", "second", "sentence"),
+    ("text", "second", "sentence", "rollout"),
     560,
     shape="box",
     reloads=True,
@@ -303,11 +308,11 @@ def _text(shown: ShownSentence) -> list[object]:
     return [*_named_texts(sentence.text, sentence.second), *cut]
 
 
-def _notices(shown: ShownSentence, asked: LinkState) -> tuple[str, ...]:
+def _notices(corpus: Corpus, shown: ShownSentence, asked: LinkState) -> tuple[str, ...]:
     """What of a link is not shown: a rollout that cannot be, marks without a colour, the end of a long typed text."""
     sentence = shown.sentence
-    lacking = (sentence.lacks_rollout(asked.rollout),) if asked.rollout and not shown.state.rollout else ()
-    refused = (*lacking, *marks_notice(asked, sentence))
+    missing = (lacking(corpus, sentence, asked.rollout),) if asked.rollout and not shown.state.rollout else ()
+    refused = (*missing, *marks_notice(asked, sentence))
     if not (shown.state.text and sentence.cut):
         return refused
     wordpieces = many(len(sentence.wordpieces), "wordpiece")
@@ -368,6 +373,6 @@ SENTENCE = Topic(
     choices=choices,
     sentence=picture,
     before_sentence=before_views,
-    deferred=(REVIEW, FOUND, TYPED, WHY, WITHOUT, SAMPLED, CURVE),
-    routes=(register, register_curve),
+    deferred=(REVIEW, FOUND, TYPED, WHY, WITHOUT, SAMPLED, CURVE, VECTOR, LIKENESS),
+    routes=(register, register_curve, register_vector, register_likeness),
 )

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import numpy as np
 
 from dashboard.roles.shares import RoleShares, groups_by_kind, known_shares, summary
+from dashboard.sentence.arrival import lacking
 from dashboard.sentence.encoder import shown_sentence
 from dashboard.sentence.marks import MARK_COLOURS, marked_pairs
 from dashboard.sentence.sentence import (
@@ -22,6 +23,7 @@ from dashboard.sentence.sentence import (
     unhidden_units,
 )
 from dashboard.ui.markup import BrowserComponent
+from dashboard.ui.text import capital
 from dashboard.ui.theme import KIND_LINES, PALETTE, head_colours
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
@@ -200,7 +202,7 @@ def read_shown(context: Context) -> ShownSentence:
     """The sentence of a link. Raises `Refusal` where it cannot be encoded."""
     corpus = context.corpus
     sentence, shares, state = shown_sentence(context), known_shares(corpus), context.state
-    if state.rollout and sentence.lacks_rollout(state.rollout):
+    if state.rollout and lacking(corpus, sentence, state.rollout):
         state = state.with_(rollout=None)  # the page says why
     return ShownSentence(state, sentence, corpus.layers, corpus.heads, data_link(corpus), shares)
 
@@ -248,9 +250,7 @@ def _rollout_name(state: LinkState) -> str:
     if is_mean(state) and state.mean != "heads":
         return f"Mean {ROLLOUT_NAMES[options_of(state).rollout]} over all layers"
     of = "every layer" if state.show == "model" else f"layer {state.layer}"
-    return (
-        f"{ROLLOUT_NAMES[options_of(state).rollout].capitalize()} {'in' if state.rollout == 'layer' else 'up to'} {of}"
-    )
+    return f"{capital(ROLLOUT_NAMES[options_of(state).rollout])} {'in' if state.rollout == 'layer' else 'up to'} {of}"
 
 
 def _averaged(state: LinkState) -> str:

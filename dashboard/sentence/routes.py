@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dashboard.points.clicked_point import sentence_overlay, strongest_lines
 from dashboard.points.distance import place_vectors
+from dashboard.sentence.arrival import with_arrival
 from dashboard.sentence.charts import position_table
 from dashboard.sentence.encoder import TypedSentences, corpus_sentence
 from dashboard.sentence.sentence import (
@@ -51,7 +52,8 @@ def register(server: Flask, served_store: ServedStore) -> None:
     """Add the routes of sentences of the corpus and of typed ones."""
 
     def of_corpus(snapshot: str, model: str, index: int) -> Sentence:
-        return corpus_sentence(served_store, corpus_of(served_store, snapshot, model), index)
+        corpus = corpus_of(served_store, snapshot, model)
+        return with_arrival(served_store, corpus, corpus_sentence(served_store, corpus, index), _options().rollout)
 
     _add(server, "sentence/<int:index>", of_corpus)
 
@@ -65,7 +67,8 @@ def register(server: Flask, served_store: ServedStore) -> None:
         return lasting(Response(drawn, mimetype="image/svg+xml"))
 
     def typed(snapshot: str, model: str) -> Sentence:
-        return _typed(served_store, corpus_of(served_store, snapshot, model))
+        corpus = corpus_of(served_store, snapshot, model)
+        return with_arrival(served_store, corpus, _typed(served_store, corpus), _options().rollout)
 
     _add(server, "typed", typed)
 

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.sentence.methods import MODEL_METHODS, Decomposed
 from dashboard.sentence.stored_layers import Layers, StoredLayers
 from dashboard.web.errors import Refusal
 from dashboard.web.results import cached
@@ -28,15 +29,16 @@ Floats = NDArray[np.float32]
 FIELDS = ("weights", "pair", "hide", "special", "renormalize", "words", "rollout", "window", "keywindow")
 #: Weights of all heads that a rollout is made of, at most: about ten seconds.
 MOST_OF_ROLLOUT = 300_000_000
-#: What is drawn in place of attention, in small letters.
-ROLLOUT_NAMES: Mapping[Rollout | None, str] = {
+#: What is drawn in place of attention, in small letters but for names.
+ROLLOUT_NAMES: Mapping[str | None, str] = {
     "1": "attention rollout",
-    "globenc": "what arrives",
-    "layer": "what arrives",
+    **dict.fromkeys(("globenc", "layer"), "what arrives"),
+    **{name: f"what arrives by {method.title}" for name, method in MODEL_METHODS.items()},
 }
 #: The method of `store.schema.mixing` by which it is computed.
 METHOD_OF: Mapping[Rollout, str] = {"1": "rollout", "globenc": "globenc", "layer": "globenc"}
 NO_PRODUCTS = "The store lacks what context mixing follows from. Run `headscape ingest --mixing=auto`."
+NOT_RUN = "This method needs the model, which has not run on this sentence. Choose “what arrives (GlobEnc)”."
 TOO_LONG = "A rollout of this model is of at most {:,} tokens; this sentence has {:,}. Choose a shorter sentence."
 #: Most positions that a link hides.
 MOST_HIDDEN = 1_024
@@ -83,6 +85,8 @@ class Sentence:
     hidden_loss
         Sum over hidden wordpieces of -ln of the probability of the right one, in nats; None where none is asked for, or the
         model predicts none.
+    decomposed
+        By a method of `dashboard.sentence.methods`; None where none is asked for.
     """
 
     text: str
@@ -104,6 +108,7 @@ class Sentence:
     answer: Floats | None = None
     answers: tuple[str, ...] = ()
     hidden_loss: float | None = None
+    decomposed: Decomposed | None = None
 
     @property
     def pattern(self) -> Floats:
@@ -113,14 +118,9 @@ class Sentence:
         pattern: Floats = attention_pattern(np.asarray(self.query), np.asarray(self.key))
         return pattern
 
-    @property
-    def mean_over_heads(self) -> Floats:
-        """Attention of every layer, the mean of its heads (layer, query_token, key_token)."""
-        return np.stack([self.layer_pattern(layer).mean(axis=0) for layer in range(len(self.query))])
-
     def rollout(self, how: Rollout) -> Floats:
         """What comes from which input token up to every layer (layer, query_token, input_token), or in each by itself."""
-        return _rollout(self, how)
+        return self.decomposed.shares if self.decomposed and how == self.decomposed.method else _rollout(self, how)
 
     def layer_pattern(self, layer: int) -> Floats:
         """Attention of one layer (head, query_token, key_token), without computing that of the others."""
@@ -139,6 +139,8 @@ class Sentence:
         """Why it cannot be computed, as a sentence; empty where it can."""
         layers, heads = self.query.shape[:2]
         tokens, most = len(self.wordpieces), max(WINDOW, isqrt(MOST_OF_ROLLOUT // (layers * heads)))
+        if how in MODEL_METHODS:
+            return "" if self.decomposed and self.decomposed.method == how else NOT_RUN
         if how != "1" and self.products is None:
             return NO_PRODUCTS
         return TOO_LONG.format(most, tokens) if tokens > most else ""
@@ -156,7 +158,7 @@ class Sentence:
         tokens = len(self.wordpieces)
         if problem := self.lacks_rollout(how):
             raise Refusal(problem, 400)
-        if tokens <= whole:
+        if tokens <= whole or how in MODEL_METHODS:
             return self.rollout(how)[layer][queries]
         shares = np.zeros((len(queries), tokens), np.float32)
         shares[np.arange(len(queries)), queries] = 1

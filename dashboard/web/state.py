@@ -36,8 +36,8 @@ MOST_SEED, MOST_REVIEWS = (1 << 32) - 1, 100_000_000
 MOST_WORDS = 1_000
 #: Characters of a search, and of what one word of a hypothesis is.
 MOST_SOUGHT, MOST_OF_END = 200, 80
-#: Characters of the sentence whose attention heads take over.
-MOST_PATCH = 1_000
+#: Characters of another sentence, whose attention heads take over or that is like the shown one; labels of a classifier.
+MOST_PATCH, MOST_ANSWERS = 1_000, 1_000
 #: Bytes of a typed text in a link, and of both texts of a pair. With every position hidden or selected, a request for the
 #: longest pair still fits into the request line that servers accept.
 MOST_TYPED, MOST_OF_PAIR = 3_500, 4_000
@@ -47,8 +47,8 @@ Within = Literal["token", "prefix", "phrase", "lemma"]
 Lines = Literal["point", "sentence"]
 Mean = Literal["none", "heads", "layers", "both"]
 Pair = Literal["all", "aa", "ab", "ba", "bb"]
-#: Attention rollout; what arrives by GlobEnc through the layers, and in one layer.
-Rollout = Literal["1", "globenc", "layer"]
+#: Attention rollout; what arrives by GlobEnc through the layers, and in one layer; by methods that need the model.
+Rollout = Literal["1", "globenc", "layer", "alti", "value_zeroing", "decompx"]
 Scale = Literal["same", "each"]
 MatrixScale = Literal["root", "linear", "largest", "row", "log"]
 Instead = Literal["off", "even", "mean", "rule", "patch"]
@@ -91,6 +91,8 @@ UNLABELLED = "none"
 #: Kinds of what a note is about (`dashboard.notes.target.KINDS`), and pages of the list of notes.
 NOTED = ("head", "token", "sentence", "pair", "point", "view")
 MOST_LEAVES = 100_000
+#: The sentence that is most like the shown one, as the other of the two.
+NEAREST = "nearest"
 #: Sentences in the order of the corpus, instead of a statistic that ranks them.
 ORDER = "order"
 Kind = Literal["number", "share", "choice", "switch", "numbers", "text", "typed", "conditions", "pattern"]
@@ -266,6 +268,9 @@ class LinkState:
     patch: Annotated[str | None, Field("text", MOST_PATCH)] = None
     sampled: Annotated[str | None, _ON] = None
     curve: Annotated[str | None, Field("pattern", _CURVE)] = None
+    pooled: Annotated[str | None, Field("choice", ("text", "share"))] = None
+    answer: Annotated[int | None, Field("number", range(MOST_ANSWERS))] = None
+    alike: Annotated[str | None, Field("text", MOST_PATCH)] = None
     find: Annotated[str | None, Field("text", MOST_SOUGHT)] = None
     labelled: Annotated[str | None, Field("choice", Of.LABELS)] = None
     fewest: Annotated[int | None, Field("number", Of.LENGTHS)] = None

@@ -11,7 +11,7 @@ Of models with layer norms after attention and after a feed-forward network of t
   proportion to |bias . z_k| of the parts z_k. The parts sum to the vector of the model.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,9 @@ LONGEST = 128
 SMALL = 1e-9
 #: Share of a row that goes to the token itself where nothing is left of any: a row must sum to 1.
 LEAST = 1e-12
+DECOMPX = "decompx"
+#: By how much the parts of logits may miss them, as a share of the largest: beyond it the classifier is built otherwise.
+LARGEST_MISS = 1e-3
 
 
 @dataclass(frozen=True)
@@ -112,8 +115,8 @@ class TracedLayer:
         return self.norms[1](attended + expanded @ self.second.weight + self.second.bias)
 
 
-def trace(model: HookedModel, token_ids: Tensor) -> list[TracedLayer]:
-    """The layers of a model after a pass over one sentence (token,).
+def trace(model: HookedModel, token_ids: Tensor, segment: Tensor | None = None) -> list[TracedLayer]:
+    """The layers of a model after a pass over one sentence, or a pair with the `segment` of each token (token,).
 
     Raises
     ------
@@ -124,7 +127,7 @@ def trace(model: HookedModel, token_ids: Tensor) -> list[TracedLayer]:
         raise IngestError(
             f"A sentence of {len(token_ids):,} tokens is too long to be decomposed. Give one of at most {LONGEST}, or choose globenc."
         )
-    capture, bias = model.run(token_ids[None], None), model.bias
+    capture, bias = model.run(token_ids[None], None, None if segment is None else segment[None]), model.bias
     patterns = [
         attention_pattern(
             query[0].float().transpose(0, 1), key[0].float().transpose(0, 1), bias=bias and bias.part(layer)
@@ -145,7 +148,8 @@ def _traced(model: HookedModel, parts: LayerParts, pattern: Tensor, capture: Cap
             f"A {model.family_name} cannot be decomposed: its layers are not those of a BERT. Choose globenc, or a model with BERT's layers."
         )
     first, second, activation = feedforward
-    value, layer_input = (vectors[layer][0].detach() for vectors in (capture.value, capture.layer_input))
+    exact = parts.value_map[0].dtype  # of the weights: vectors have 16 bits where the model multiplies in 16
+    value, layer_input = (vectors[layer][0].detach().to(exact) for vectors in (capture.value, capture.layer_input))
     return TracedLayer(
         pattern.detach().to(layer_input.dtype),
         value,
@@ -161,7 +165,7 @@ def _traced(model: HookedModel, parts: LayerParts, pattern: Tensor, capture: Cap
 
 def _shares(lengths: Tensor) -> Tensor:
     """Rows (query_token, key_token) divided by their sums; a row of zeros is of the token itself."""
-    lengths = lengths.clamp(min=0) + LEAST * torch.eye(len(lengths), dtype=lengths.dtype)
+    lengths = lengths.clamp(min=0) + LEAST * torch.eye(len(lengths), dtype=lengths.dtype, device=lengths.device)
     return lengths / lengths.sum(-1, keepdim=True)
 
 
@@ -182,6 +186,16 @@ def value_zeroing(layer: TracedLayer) -> Tensor:
     parts[tokens, tokens] -= layer.layer_input  # the residual stays
     changed = layer.after_attention(summed[:, None] - parts)
     return _shares(1 - torch.cosine_similarity(changed, layer.after_attention(summed)[:, None], dim=-1))
+
+
+#: Methods that give a matrix of each layer by itself.
+OF_LAYER: Mapping[str, Callable[[TracedLayer], Tensor]] = {"alti": alti, "value_zeroing": value_zeroing}
+
+
+def length_shares(parts: Tensor) -> Tensor:
+    """Shares of the input tokens in the lengths of the parts: (token, input_token); rows sum to 1."""
+    lengths = parts.norm(dim=-1)
+    return lengths / lengths.sum(-1, keepdim=True)
 
 
 def decompose(layers: Sequence[TracedLayer]) -> Iterator[Tensor]:
@@ -216,3 +230,47 @@ def _with_bias(parts: Tensor, bias: Tensor) -> Tensor:
 
 def _normed(norm: Norm, parts: Tensor) -> Tensor:
     return _with_bias(norm.linear(parts, parts.sum(1, keepdim=True)), norm.shift)
+
+
+def decompose_answer(model: HookedModel, parts: Tensor) -> Tensor | None:
+    """The logits of a classifier as sums over input tokens: (input_token, label).
+
+    Through the linear layers of the classifier as through those of the model, so exactly. None where it is built otherwise than from
+    linear layers with activations between that read one token, or their mean.
+
+    Parameters
+    ----------
+    parts
+        Those of the last layer: (token, input_token, feature).
+    """
+    last = parts.sum(1)
+    steps = model.answer_steps(last)
+    own = _read_by(steps[0].given, parts) if steps else None
+    for step, after in zip(steps, [*steps[1:], None], strict=True):
+        if own is None or own.shape[-1] != step.linear.weight.shape[1]:
+            return None
+        given, made = own @ step.linear.weight.detach().T, step.made
+        own = given if step.linear.bias is None else _with_bias(given, step.linear.bias.detach())
+        if after is not None:
+            if after.given.shape != made.shape:
+                return None
+            safe = torch.where(made.abs() > SMALL, made, torch.full_like(made, SMALL))
+            own = own * (after.given / safe)[:, None]
+    with torch.inference_mode():
+        logits = model.guess_labels(last[None])[0]
+    return own[0] if own is not None and _sums_to(own[0], logits) else None
+
+
+def _read_by(given: Tensor, parts: Tensor) -> Tensor | None:
+    """The parts (1, input_token, feature) of what a classifier reads (1, feature): of one token, or of the mean of all; None of else."""
+    if given.shape != parts[:1, 0].shape:
+        return None
+    last = parts.sum(1)
+    for token in (0, len(last) - 1):
+        if torch.allclose(given[0], last[token], atol=1e-4):
+            return parts[token : token + 1]
+    return parts.mean(0, keepdim=True) if torch.allclose(given[0], last.mean(0), atol=1e-4) else None
+
+
+def _sums_to(parts: Tensor, logits: Tensor) -> bool:
+    return float((parts.sum(0) - logits).abs().max()) <= LARGEST_MISS * max(1.0, float(logits.abs().max()))

@@ -8,7 +8,7 @@ sentence or pair, as they are or with the patterns of some heads replaced.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -43,6 +43,14 @@ LARGEST_ERROR = 1e-4
 
 def _as_it_is(vectors: Tensor) -> Tensor:
     return vectors
+
+
+class LinearStep(NamedTuple):
+    """A linear layer in a pass, with what it was given and what it made of that (sentence, feature)."""
+
+    linear: Any
+    given: Tensor
+    made: Tensor
 
 
 class HookedModel:
@@ -178,6 +186,23 @@ class HookedModel:
     def guess_labels(self, last: Tensor) -> Tensor:
         """Logits (sentence, label) of a model that classifies, from the output of the last layer (sentence, token, feature)."""
         return self._family.guess_labels(self._loaded, last)
+
+    def answer_steps(self, last: Tensor) -> list["LinearStep"]:
+        """What each linear layer of a classifier is given and makes, in their order, of the last vectors (token, feature)."""
+        steps: list[LinearStep] = []
+
+        def keep_step(module: Any, inputs: Any, made: Tensor) -> None:
+            steps.append(LinearStep(module, inputs[0].detach(), made.detach()))
+
+        linear = [module for module in self._loaded.modules() if isinstance(module, torch.nn.Linear)]
+        hooks = [module.register_forward_hook(keep_step) for module in linear]
+        try:
+            with torch.no_grad():
+                self.guess_labels(last[None])
+        finally:
+            for hook in hooks:
+                hook.remove()
+        return steps
 
     def _pass(self, passing: Pass, **inputs: Tensor | None) -> Capture:
         halves = torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32)
@@ -324,13 +349,16 @@ class SentenceModel:
         self, tokens: Tokens, token_type: NDArray[np.uint8], replaced: Replaced = NOTHING, *, products: bool = False
     ) -> Vectors:
         """One forward pass, in which the patterns of some heads may be replaced: of as many tokens as there are."""
-        # Some checkpoints know one token type only.
-        known = np.minimum(token_type, max(0, self._token_types - 1))
-        token_ids, segments = (torch.from_numpy(row.astype(np.int64))[None] for row in (tokens.token_id, known))
+        rows = (tokens.token_id, self.known_types(token_type))
+        token_ids, segments = (torch.from_numpy(row.astype(np.int64))[None] for row in rows)
         device = self.hooked.device
         capture = self.hooked.run_replaced(token_ids.to(device), segments.to(device), replaced)
         with torch.inference_mode():
             return self._vectors(capture, replaced, self._products(capture) if products else None)
+
+    def known_types(self, token_type: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Token types (token,) as the model knows them: some checkpoints know one only."""
+        return np.minimum(token_type, max(0, self._token_types - 1))
 
     def _vectors(self, capture: Capture, replaced: Replaced, products: NDArray[np.float32] | None) -> Vectors:
         query, key, value = (

@@ -1,0 +1,91 @@
+"""What arrives at the tokens of a sentence by methods that need the model: where they cannot run, and their numbers.
+
+The process that has the model computes them (`checkpoint.py`): a worker of the server has no torch.
+"""
+
+from dataclasses import replace
+
+from flask import request
+
+from dashboard.sentence.change import Change
+from dashboard.sentence.checkpoint import too_long
+from dashboard.sentence.encoder import UNLIKE, TypedSentences, corpus_sentence, shown_sentence, waits_for_model
+from dashboard.sentence.methods import FAMILIES, MODEL_METHODS
+from dashboard.sentence.sentence import Sentence
+from dashboard.web.admission import reader_left
+from dashboard.web.context import Context
+from dashboard.web.corpus_model import CorpusModel, runs_models
+from dashboard.web.errors import Refusal
+from dashboard.web.served_store import ServedStore
+from dashboard.web.state import Rollout
+from store import Corpus
+
+#: Views that show no attention weights, so that no method is asked for.
+_WITHOUT_WEIGHTS = ("neuron", "positions", "mixing")
+_NO_TORCH = (
+    "{} needs PyTorch, which this server lacks. Install the extra `ingest` on the server, or choose another method."
+)
+_NO_CHECKPOINT = "{} needs the model, and the store does not say where it is. Run `headscape ingest` with the model, or choose another method."
+_OTHER_LAYERS = "{} holds for models with the layers of BERT, and this one is a {}. Choose “what arrives (GlobEnc)”."
+
+
+def lacking(corpus: Corpus, sentence: Sentence, how: Rollout) -> str:
+    """Why what a link shows in place of attention cannot be computed, as a sentence; empty where it can."""
+    return cannot_run(corpus, sentence, how) if how in MODEL_METHODS else sentence.lacks_rollout(how)
+
+
+def cannot_run(corpus: Corpus, sentence: Sentence, method: str, *, has_torch: bool | None = None) -> str:
+    """Why a method of the model cannot run on a sentence, as far as it is known without the model; empty where it can."""
+    known, family = MODEL_METHODS[method], str(corpus.attributes["config"].get("model_type"))
+    if family not in FAMILIES:
+        return _OTHER_LAYERS.format(known.title, family)
+    if not (runs_models() if has_torch is None else has_torch):
+        return _NO_TORCH.format(known.title)
+    if CorpusModel.of(corpus).source is None:
+        return _NO_CHECKPOINT.format(known.title)
+    tokens = len(sentence.wordpieces)
+    return too_long(method, tokens) if tokens > known.longest else ""
+
+
+def decomposed(served_store: ServedStore, corpus: Corpus, sentence: Sentence, method: str) -> Sentence:
+    """A sentence as the model encodes it now, with the numbers of a method. Raises a `Refusal` where the method cannot run."""
+    if problem := cannot_run(corpus, sentence, method):
+        raise Refusal(problem)
+    encoded = served_store.service(TypedSentences).change(corpus, sentence, Change(products=False, method=method))
+    if encoded.wordpieces != sentence.wordpieces:
+        raise Refusal(UNLIKE)
+    return encoded
+
+
+def requested_sentence(served_store: ServedStore, corpus: Corpus, index: int | None) -> Sentence:
+    """The sentence of a request: one of the corpus, or the typed one."""
+    if index is not None:
+        return corpus_sentence(served_store, corpus, index)
+    text, second = (request.args.get(name, "") for name in ("text", "second"))
+    return served_store.service(TypedSentences).encode(corpus, text, second, reader_left)
+
+
+def with_arrival(served_store: ServedStore, corpus: Corpus, sentence: Sentence, how: Rollout | None) -> Sentence:
+    """The sentence with what a link shows in place of attention, where that needs the model."""
+    if how is None or how not in MODEL_METHODS:
+        return sentence
+    return replace(sentence, decomposed=decomposed(served_store, corpus, sentence, how).decomposed)
+
+
+def waits(context: Context) -> bool:
+    """Whether the model is loaded before the page shows its sentence: to encode it, or for the method of the link."""
+    corpus, state = context.corpus, context.state
+    typed = context.served_store.service(TypedSentences)
+    if waits_for_model(typed, corpus, state):
+        return True
+    method = state.rollout if state.rollout in MODEL_METHODS else None
+    if method is None or state.show in _WITHOUT_WEIGHTS or typed.has_loaded(corpus):
+        return False
+    return not cannot_run(corpus, shown_sentence(context), method)
+
+
+def run_model(context: Context) -> None:
+    """Encode the sentence of a link, and what it shows in place of attention. Raises a `Refusal` where that fails."""
+    sentence, state = shown_sentence(context), context.state
+    if state.rollout in MODEL_METHODS and state.show not in _WITHOUT_WEIGHTS:
+        with_arrival(context.served_store, context.corpus, sentence, state.rollout)

@@ -1,0 +1,177 @@
+"""What arrives on page Sentence by the methods that run the model: ALTI, Value Zeroing and DecompX, against loops in float64."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from flask.testing import FlaskClient
+
+from dashboard.sentence.arrival import cannot_run, waits
+from dashboard.sentence.encoder import TypedSentences
+from dashboard.sentence.methods import MODEL_METHODS
+from dashboard.sentence.sentence import stored_sentence
+from dashboard.web.context import Context, resolve
+from dashboard.web.served_store import ServedStore
+from ingest.encode.decomposition import OF_LAYER, decompose, trace
+from ingest.encode.hidden_words import GuessingModel
+from ingest.run.checkpoint import find_checkpoint
+from store import Corpus
+from tests.client import above, csv_rows
+from tests.plain_decomposition import plain_alti, plain_decompx, plain_zeroing
+from tests.sentences import one_sentence
+from tests.stores import MAX_LENGTH
+
+SENTENCE, LAYER = 3, 1
+
+
+@pytest.fixture(scope="module")
+def plain(tiny_model: Path) -> Any:
+    """Transformers' own model, in float64."""
+    return transformers.BertModel.from_pretrained(tiny_model, attn_implementation="eager", dtype=torch.float64).eval()
+
+
+@pytest.fixture(scope="module")
+def token_ids(tiny_corpus: Corpus) -> torch.Tensor:
+    rows = tiny_corpus.sentence_rows(SENTENCE)
+    return torch.from_numpy(tiny_corpus.tokens.token_id.values[rows].astype(np.int64))
+
+
+def rolled_out(plain: Any, token_ids: torch.Tensor, of_layer: Callable[[Any, Any, Any], np.ndarray]) -> np.ndarray:
+    """The matrices of the layers up to `LAYER`, multiplied."""
+    with torch.no_grad():
+        seen = plain(token_ids[None], output_hidden_states=True, output_attentions=True)
+    rolled = np.eye(len(token_ids))
+    for layer in range(LAYER + 1):
+        rolled = of_layer(plain.encoder.layer[layer], seen.attentions[layer][0], seen.hidden_states[layer][0]) @ rolled
+    return rolled
+
+
+def served(client: FlaskClient, base: str, tokens: int, method: str) -> np.ndarray:
+    rows = csv_rows(client.get(f"{base}/sentence/{SENTENCE}/weights/{LAYER}/0.csv?rollout={method}").data)
+    return np.array([float(row["weight"]) for row in rows]).reshape(tokens, tokens)
+
+
+# -- the numbers ----------------------------------------------------------------------------------------
+
+
+def test_alti_is_that_of_loops_multiplied_over_layers(
+    client: FlaskClient, base: str, plain: Any, token_ids: torch.Tensor
+) -> None:
+    expected = rolled_out(plain, token_ids, plain_alti)
+    np.testing.assert_allclose(served(client, base, len(token_ids), "alti"), expected, atol=1e-5)
+
+
+def test_value_zeroing_is_that_of_zeroed_values_multiplied_over_layers(
+    client: FlaskClient, base: str, plain: Any, token_ids: torch.Tensor
+) -> None:
+    expected = rolled_out(plain, token_ids, lambda layer, _, vectors: plain_zeroing(layer, vectors))
+    np.testing.assert_allclose(served(client, base, len(token_ids), "value_zeroing"), expected, atol=1e-4)
+
+
+def test_shares_of_decompx_are_those_of_the_lengths_of_the_parts(
+    client: FlaskClient, base: str, plain: Any, token_ids: torch.Tensor
+) -> None:
+    lengths = np.linalg.norm(list(plain_decompx(plain, token_ids))[LAYER], axis=-1)
+    expected = lengths / lengths.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(served(client, base, len(token_ids), "decompx"), expected, atol=1e-4)
+
+
+def test_a_typed_pair_is_decomposed_with_the_types_of_its_tokens(client: FlaskClient, base: str, plain: Any) -> None:
+    tokenizer = transformers.AutoTokenizer.from_pretrained(plain.config.name_or_path)
+    inputs = tokenizer("the film was good", "a bad plot", return_tensors="pt")
+    with torch.no_grad():
+        seen = plain(**inputs, output_hidden_states=True, output_attentions=True)
+    expected = plain_alti(plain.encoder.layer[0], seen.attentions[0][0], seen.hidden_states[0][0])
+    query = "text=the+film+was+good&second=a+bad+plot&rollout=alti"
+    rows = csv_rows(client.get(f"{base}/typed/weights/0/0.csv?{query}").data)
+    np.testing.assert_allclose([float(row["weight"]) for row in rows], expected.ravel(), atol=1e-5)
+
+
+@pytest.mark.parametrize("method", MODEL_METHODS)
+def test_rows_of_words_sum_to_one(client: FlaskClient, base: str, method: str) -> None:
+    rows = csv_rows(
+        client.get(f"{base}/sentence/{SENTENCE}/weights/{LAYER}/0.csv?rollout={method}&words=1&mean=heads").data
+    )
+    by_query: dict[str, float] = {}
+    for row in rows:
+        by_query[row["query_position"]] = by_query.get(row["query_position"], 0.0) + float(row["weight"])
+    np.testing.assert_allclose(list(by_query.values()), 1, atol=1e-4)
+
+
+def test_a_model_that_multiplies_in_16_bits_is_decomposed_in_32(tiny_model: Path) -> None:
+    model = GuessingModel(find_checkpoint(str(tiny_model)), max_length=MAX_LENGTH, dtype="bfloat16")
+    layers = trace(model.hooked, torch.arange(5, 12))
+    *_, last = decompose(layers)
+    assert last.dtype == OF_LAYER["alti"](layers[0]).dtype == torch.float32
+
+
+# -- where they cannot run ------------------------------------------------------------------------------
+
+
+def corpus_of(model_type: str, source: str | None = "folder") -> Any:
+    provenance = {"settings": {"model": source}}
+    attributes = {
+        "config": {"model_type": model_type},
+        "weights_sha256": "",
+        "dtype": "float32",
+        "provenance": provenance,
+    }
+    return SimpleNamespace(name="m", title="m", attributes=attributes, corpus_attributes={"max_length": 128})
+
+
+@pytest.mark.parametrize(
+    ("corpus", "tokens", "has_torch", "said"),
+    [
+        (corpus_of("bert"), 64, True, ""),
+        (corpus_of("gpt2"), 9, True, "models with the layers of BERT, and this one is a gpt2"),
+        (corpus_of("bert"), 9, False, "DecompX needs PyTorch, which this server lacks"),
+        (corpus_of("bert", None), 9, True, "the store does not say where it is"),
+        (corpus_of("bert"), 65, True, "DecompX is of at most 64 tokens; this sentence has 65"),
+    ],
+)
+def test_where_a_method_cannot_run_one_sentence_says_why(corpus: Any, tokens: int, has_torch: bool, said: str) -> None:
+    found = cannot_run(corpus, one_sentence(tokens=tokens), "decompx", has_torch=has_torch)
+    assert said in found
+    assert bool(found) == bool(said)
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ALTI is of at most four tokens."""
+    monkeypatch.setitem(MODEL_METHODS, "alti", replace(MODEL_METHODS["alti"], longest=4))  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("short")
+def test_a_page_shows_attention_where_a_sentence_is_too_long(client: FlaskClient, tiny_corpus: Corpus) -> None:
+    tokens = len(stored_sentence(tiny_corpus, SENTENCE).wordpieces)
+    said = above(client, "/sentence", f"?sentence={SENTENCE}&rollout=alti")
+    assert f"ALTI is of at most 4 tokens; this sentence has {tokens}" in said
+
+
+@pytest.mark.usefixtures("short")
+def test_a_file_of_too_long_a_sentence_is_refused_with_what_to_do(client: FlaskClient, base: str) -> None:
+    answer = client.get(f"{base}/sentence/{SENTENCE}/layer/0.bin?rollout=alti")
+    assert answer.status_code == 400
+    assert answer.text.endswith("Choose a shorter one, or “what arrives (GlobEnc)”.")
+
+
+# -- until the model is loaded --------------------------------------------------------------------------
+
+
+def on_page(served_store: ServedStore, query: str) -> Context:
+    return resolve(served_store, "/sentence", query)
+
+
+def test_a_page_waits_for_the_model_where_a_method_needs_it(tiny_store: str) -> None:
+    served_store = ServedStore(tiny_store)
+    assert not waits(on_page(served_store, "?sentence=3&rollout=globenc"))
+    assert waits(on_page(served_store, "?sentence=3&rollout=decompx"))
+    assert not waits(on_page(served_store, "?sentence=3&rollout=decompx&show=mixing"))
+    served_store.service(TypedSentences).encode(on_page(served_store, "").corpus, "the film")
+    assert not waits(on_page(served_store, "?sentence=3&rollout=decompx"))
