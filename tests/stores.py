@@ -147,7 +147,7 @@ def default_store(tmp_path_factory: pytest.TempPathFactory) -> str:
     def make(place: Path) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(reviews, "_embedded_reviews", partial(_few_reviews, reviews._embedded_reviews))
-            _run(Settings(**chosen, **FEATURES, store=str(place)), replace(USUAL, **RULES))
+            _run(Settings(**chosen | FEATURES, store=str(place)), replace(USUAL, **RULES))
 
     return str(made_once(tmp_path_factory, "default", make))
 
