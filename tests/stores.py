@@ -190,7 +190,9 @@ def bank_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
 def roles_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
     """Of the same treebank, with rules and roles of the heads, without probes."""
     bank = made_once(tmp_path_factory, "bank.conllu", write_treebank)
-    return str(made_once(tmp_path_factory, "roles", partial(ingest, data=bank, annotate="auto", probes="none", **RULES)))
+    return str(
+        made_once(tmp_path_factory, "roles", partial(ingest, data=bank, annotate="auto", probes="none", **RULES))
+    )
 
 
 @pytest.fixture(scope="session")

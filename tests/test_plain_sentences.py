@@ -24,7 +24,7 @@ def served_store(tiny_store: str) -> ServedStore:
         ("head", "Equal axis scales."),
         ("head", " across sentences (−1 would be perfect), recall@3 0."),
         ("heads", " across sentences (−1 would be perfect), recall@3 0."),
-        ("sentence?show=neuron", "the logit q.k / sqrt(channels)"),
+        ("sentence?show=neuron", "the pair's score"),
         ("store", "# delete snapshots replaced more than 7 days ago"),
         ("head?tab=point&token=5", "clear"),
         ("features?point=embedding&ftoken=3", "clear"),
