@@ -7,7 +7,9 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.app import create_app
-from dashboard.sentence.sentence import METHOD_OF, NO_PRODUCTS
+from dashboard.sentence.methods import METHOD_OF, NO_PRODUCTS
+from dashboard.sentence.picture import read_shown, sentence_picture
+from dashboard.web.context import resolve
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import Rollout
@@ -89,3 +91,69 @@ def test_the_file_of_shares_sums_to_one_over_the_origins(client: FlaskClient, ba
     assert [row["origin"] for row in own] == ["self", "cls", "sep", "punctuation", "word"]
     assert sum(float(row["share"]) for row in own) == pytest.approx(1, abs=1e-5)
     assert all(float(row["low"]) <= float(row["share"]) <= float(row["high"]) for row in own)
+
+
+# -- less where a token looks ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("how", "arrived", "looked"),
+    [("layer", ("globenc", False), ("attention", False)), ("globenc", ("globenc", True), ("rollout", True))],
+)
+def test_a_difference_is_what_arrives_less_where_a_token_looks(
+    client: FlaskClient, base: str, tiny_corpus: Corpus, how: str, arrived: tuple[str, bool], looked: tuple[str, bool]
+) -> None:
+    more, less = (tiny_corpus.context_mixing(3, by, rolled_out=rolled).values[1] for by, rolled in (arrived, looked))
+    rows = csv_rows(client.get(f"{base}/sentence/3/weights/1/0.csv?rollout={how}&difference=1").data)
+    np.testing.assert_allclose([float(row["weight"]) for row in rows], (more - less).ravel(), atol=2e-3)
+
+
+def test_a_picture_of_a_difference_has_what_is_above_zero_and_what_is_below(client: FlaskClient, base: str) -> None:
+    query = "rollout=globenc&difference=1"
+    rows = csv_rows(client.get(f"{base}/sentence/3/weights/1/0.csv?{query}").data)
+    signed = np.array([float(row["weight"]) for row in rows])
+    answer = client.get(f"{base}/sentence/3/layer/1.bin?{query}").data
+    codes = np.frombuffer(answer, "<u2", offset=20).reshape(2, -1) / 65_535
+    np.testing.assert_allclose(codes, [np.maximum(signed, 0), np.maximum(-signed, 0)], atol=2e-5)
+
+
+def test_words_of_a_difference_are_merged_before_its_sign_is_taken(client: FlaskClient, base: str) -> None:
+    shares = [
+        np.array(
+            [
+                float(row["weight"])
+                for row in csv_rows(client.get(f"{base}/sentence/3/weights/1/0.csv?words=1&{how}").data)
+            ]
+        )
+        for how in ("rollout=globenc", "rollout=1", "rollout=globenc&difference=1")
+    ]
+    np.testing.assert_allclose(shares[2], shares[0] - shares[1], atol=1e-5)
+
+
+def test_a_mean_over_layers_of_a_difference_has_its_sign(client: FlaskClient, base: str) -> None:
+    def mean(query: str) -> np.ndarray:
+        rows = csv_rows(client.get(f"{base}/sentence/3/weights/1/0.csv?mean=layers&{query}").data)
+        return np.array([float(row["weight"]) for row in rows])
+
+    expected = mean("rollout=globenc") - mean("rollout=1")
+    np.testing.assert_allclose(mean("rollout=globenc&difference=1"), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("query", "names", "title"),
+    [
+        (
+            "rollout=globenc&difference=1",
+            ["arrives more", "looks more"],
+            "What arrives minus attention rollout up to layer 1",
+        ),
+        ("rollout=layer&difference=1", ["arrives more", "looks more"], "What arrives minus mean attention in layer 1"),
+        ("rollout=1&difference=1", ["attention rollout"], "Attention rollout up to layer 1"),
+        ("difference=1", ["H0", "H1"], "Attention of layer 1"),
+    ],
+)
+def test_a_difference_is_named_with_its_two_signs(tiny_store: str, query: str, names: list[str], title: str) -> None:
+    context = resolve(ServedStore(tiny_store), "/sentence", f"?sentence=3&layer=1&{query}")
+    drawn = sentence_picture(read_shown(context))
+    assert (drawn["head_names"], drawn["signed"]) == (names, len(names) == 2 and names[0] == "arrives more")
+    assert drawn["title"].startswith(title)

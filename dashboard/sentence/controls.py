@@ -56,6 +56,10 @@ _ARRIVES = (
     "takes weights alone, half of each layer for the token itself (Abnar and Zuidema 2020): of these the least faithful; in GlobEnc's tables "
     "its Spearman correlation with gradients is −0.24 on SST-2, GlobEnc's 0.77."
 )
+_DIFFERENCE = (
+    "What arrives, less where a token looks: less attention rollout, and in the layer less the mean attention weight of its heads. Blue: more "
+    "arrives than attention says; vermillion: attention says more. Off where Show is attention or its rollout."
+)
 _HEAD_COLOUR = (
     "Role: where the clearest role of a head looks, among those that a test finds in it (page Head, tab Role). Heads with roles of one "
     "kind share a colour. Head: each head of the layer has its own."
@@ -134,7 +138,7 @@ def _in_use(state: LinkState) -> Iterator[str]:
     if state.show == "matrix" and state.mean != "none":
         yield MEANS[state.mean]
     if state.show in OF_WEIGHTS and state.rollout:
-        yield ARRIVES[state.rollout]
+        yield ARRIVES[state.rollout] + (" minus where it looks" if options_of(state).difference else "")
     elif state.show in OF_WEIGHTS and state.weights == "norm":
         yield WEIGHTS["norm"]
     if state.show in SCALED and state.scale != "root":
@@ -170,7 +174,14 @@ def _weight_group(state: LinkState, shares: RoleShares | None) -> list[html.Fiel
     of = [_mean(state)] if state.show == "matrix" else []
     scale = [_scale(state)] if state.show in SCALED else []
     arrives = explained(choice("rollout", "Show", ARRIVES, state.rollout or "", 190), info("what arrives", _ARRIVES))
-    return [control_group("Weights", [arrives, *of, _weight_choice(state), *scale, *colour])]
+    return [control_group("Weights", [arrives, _difference(state), *of, _weight_choice(state), *scale, *colour])]
+
+
+def _difference(state: LinkState) -> html.Div:
+    """What arrives less where a token looks; off where nothing arrives."""
+    control = switch("difference", "minus where it looks", options_of(state).difference)
+    control.disabled = state.rollout in (None, "1")
+    return explained(control, info("the difference", _DIFFERENCE))
 
 
 def _head_colour(state: LinkState) -> html.Div:
@@ -265,6 +276,7 @@ def _number(field: str, label: str, titles: Sequence[str], value: int, width: in
 
 def _scale(state: LinkState) -> html.Div:
     """Without value norms a weight is at most 1; with them the scale ends at the largest."""
+    is_off = state.show == "matrix" and options_of(state).difference  # it has colours of its own
     end = ", 0 to 1" if options_of(state).shares else ", 0 to largest"
     titles = {
         "root": f"square root{end}",
@@ -273,7 +285,7 @@ def _scale(state: LinkState) -> html.Div:
         "row": "each row to its largest",
         "log": "logarithmic",
     }
-    return explained(choice("scale", "Scale", titles, state.scale, 170), info("the scale", _SCALE))
+    return explained(choice("scale", "Scale", titles, state.scale, 170, disabled=is_off), info("the scale", _SCALE))
 
 
 def _weight_choice(state: LinkState) -> html.Div:

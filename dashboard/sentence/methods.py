@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from store.schema.mixing import MixingMethod
+from store.window import WINDOW
 
 Floats = NDArray[np.float32]
 #: Families whose layers are built like BERT's, by their model_type: what the formulas hold for.
@@ -59,6 +61,21 @@ MODEL_METHODS: Mapping[str, ModelMethod] = {
 }
 
 
+#: Weights of all heads that a rollout is made of, at most: about ten seconds.
+MOST_OF_ROLLOUT = 300_000_000
+#: What is drawn in place of attention, in small letters but for names.
+ROLLOUT_NAMES: Mapping[str | None, str] = {
+    "1": "attention rollout",
+    **dict.fromkeys(("globenc", "layer"), "what arrives"),
+    **{name: f"what arrives by {method.title}" for name, method in MODEL_METHODS.items()},
+}
+#: The method of `store.schema.mixing` by which it is computed.
+METHOD_OF: Mapping[str, str] = {"1": "rollout", "globenc": "globenc", "layer": "globenc"}
+NO_PRODUCTS = "The store lacks what context mixing follows from. Run `headscape ingest --mixing=auto`."
+NOT_RUN = "This method needs the model, which has not run on this sentence. Choose “what arrives (GlobEnc)”."
+TOO_LONG = "A rollout of this model is of at most {:,} tokens; this sentence has {:,}. Choose a shorter sentence."
+
+
 @dataclass(frozen=True, eq=False)
 class Decomposed:
     """What a method of the model gives of one sentence.
@@ -80,6 +97,11 @@ class Decomposed:
     shares: Floats
     parts: Floats | None = None
     answer_parts: Floats | None = None
+
+
+def most_tokens(layers: int, heads: int) -> int:
+    """Tokens of a sentence at most whose layers are multiplied, in a model of this size."""
+    return max(WINDOW, isqrt(MOST_OF_ROLLOUT // (layers * heads)))
 
 
 def method_info() -> str:

@@ -12,9 +12,9 @@ from dashboard.roles.shares import RoleShares, groups_by_kind, known_shares, sum
 from dashboard.sentence.arrival import lacking
 from dashboard.sentence.encoder import shown_sentence
 from dashboard.sentence.marks import MARK_COLOURS, marked_pairs
+from dashboard.sentence.methods import ROLLOUT_NAMES
 from dashboard.sentence.sentence import (
     FIELDS,
-    ROLLOUT_NAMES,
     PatternOptions,
     Sentence,
     Unit,
@@ -31,6 +31,11 @@ from dashboard.web.state import LinkState
 from store.phrases import many
 from store.schema.model import head_name
 from store.window import Window
+
+#: What is drawn in place of heads of a difference: what is above 0, and what is below.
+SIGNS = ("arrives more", "looks more")
+#: What is subtracted from what arrives through layers, and in one layer.
+_MINUS = (" minus attention rollout", " minus mean attention")
 
 
 class SentenceViews(BrowserComponent):
@@ -52,6 +57,7 @@ class SentenceViews(BrowserComponent):
         - `is_pair`: whether it is sentence A with a sentence B
         - `marks`: the marked pairs, `MarkedPair` of `dashboard.sentence.marks`; `mark_colours`: theirs in turn, by scheme
         - `least`: smallest weight that is drawn as a line
+        - `signed`: whether the two heads are what is above 0 and what is below, of a difference
         - `scale`: which colour a weight has, a name of `dashboard.web.state.MATRIX_SCALES`
         - `csv`: what is shown as a file, `{"content": "Attention of L2 H3", "url": "..."}`
         - `layer_url`, `model_url`, `neuron_url`: bytes (HSL1), bytes (HST1) and JSON of what is shown, None where there is none
@@ -185,8 +191,12 @@ class ShownSentence:
 
     @property
     def drawn_heads(self) -> list[int]:
-        """Heads whose lines are drawn, by default all. A rollout has one."""
-        return [0] if self.options.rollout else numbers(self.state.heads) or list(range(self.heads))
+        """Heads whose lines are drawn, by default all. A rollout has one, a difference its two signs."""
+        return (
+            list(range(len(instead_of_heads(self.options))))
+            if self.options.rollout
+            else numbers(self.state.heads) or list(range(self.heads))
+        )
 
     @property
     def url(self) -> str:
@@ -247,10 +257,12 @@ def _weights(options: PatternOptions) -> str:
 
 def _rollout_name(state: LinkState) -> str:
     """A rollout already is of the mean over heads: only a mean over layers differs."""
+    options = options_of(state)
+    name = f"{ROLLOUT_NAMES[options.rollout]}{_MINUS[state.rollout == 'layer'] if options.difference else ''}"
     if is_mean(state) and state.mean != "heads":
-        return f"Mean {ROLLOUT_NAMES[options_of(state).rollout]} over all layers"
+        return f"Mean {name} over all layers"
     of = "every layer" if state.show == "model" else f"layer {state.layer}"
-    return f"{capital(ROLLOUT_NAMES[options_of(state).rollout])} {'in' if state.rollout == 'layer' else 'up to'} {of}"
+    return f"{capital(name)} {'in' if state.rollout == 'layer' else 'up to'} {of}"
 
 
 def _averaged(state: LinkState) -> str:
@@ -295,15 +307,14 @@ def sentence_picture(shown: ShownSentence) -> dict[str, Any]:
     state, options = shown.state, shown.options
     queries, keys = shown.units
     roles, own = head_roles(shown), shown.windows[state.role == "key"]
+    names = instead_of_heads(options) or [f"H{head}" for head in range(shown.heads)]
     return {
         "show": "matrix" if state.show == "positions" else state.show,
         "units": [asdict(unit) for unit in queries],
         "keys": [asdict(unit) for unit in keys],
         "layers": shown.layers,
-        "heads": 1 if options.rollout else shown.heads,
-        "head_names": [ROLLOUT_NAMES[options.rollout]]
-        if options.rollout
-        else [f"H{head}" for head in range(shown.heads)],
+        "heads": len(names),
+        "head_names": names,
         "layer": state.layer,
         "chosen": shown.drawn_heads,
         "head": 0 if options.rollout or is_mean(state) else state.head,
@@ -314,6 +325,7 @@ def sentence_picture(shown: ShownSentence) -> dict[str, Any]:
         "is_pair": bool(shown.sentence.second),
         "marks": [asdict(pair) for pair in marked_pairs(state, shown.sentence, options, (queries, keys))],
         "mark_colours": MARK_COLOURS,
+        "signed": options.difference,
         "scale": state.scale if state.show in ("matrix", "model") else "root",
         "csv": csv_file(shown),
         "least": state.least,
@@ -325,6 +337,13 @@ def sentence_picture(shown: ShownSentence) -> dict[str, Any]:
         "roles": None if roles is None else asdict(roles) | {"kinds": [kind._asdict() for kind in roles.kinds]},
         "palette": PALETTE,
     }
+
+
+def instead_of_heads(options: PatternOptions) -> list[str]:
+    """What is drawn in place of heads; empty where heads are."""
+    if options.difference:
+        return list(SIGNS)
+    return [ROLLOUT_NAMES[options.rollout]] if options.rollout else []
 
 
 def _part(windows: tuple[Window, Window]) -> str:
@@ -356,7 +375,9 @@ def is_by_role(state: LinkState) -> bool:
 
 
 def _colours(shown: ShownSentence, roles: HeadRoles | None) -> Mapping[str, list[str]]:
-    """The colour of each head of the layer by scheme."""
+    """The colour of each head of the layer by scheme; of a difference, of its signs."""
+    if shown.options.difference:
+        return {scheme: [colours["query"], colours["key"]] for scheme, colours in PALETTE.items()}
     if roles is None or not roles.kinds:
         return head_colours(shown.heads)
     colours = [roles.kinds[kind].colour for kind in roles.of[shown.state.layer]]

@@ -117,7 +117,8 @@ def _add(server: Flask, source: str, find: Find) -> None:
 def _layer(find: Find, layer: int, **named: Any) -> Response:
     sentence, options = find(**named), _options()
     _check_head(sentence, layer)
-    return codes(encode_layer(shown_pattern(sentence, options, layer=layer).weights[0], shares=options.shares))
+    weights = shown_pattern(sentence, options, layer=layer).weights[0]
+    return codes(encode_layer(_heads_of(weights, options), shares=options.shares))
 
 
 def _model(find: Find, **named: Any) -> Response:
@@ -125,7 +126,8 @@ def _model(find: Find, **named: Any) -> Response:
     side = bounded("side", SIDE, MOST_SIDE)
     # Layer by layer: all patterns of a long sentence at once are large.
     shown = (shown_pattern(sentence, options, layer=layer).weights[0] for layer in range(len(sentence.query)))
-    return codes(encode_model([pooled(weights, side=side) for weights in shown], shares=options.shares))
+    thumbnails = [pooled(_heads_of(weights, options), side=side) for weights in shown]
+    return codes(encode_model(thumbnails, shares=options.shares))
 
 
 def _matrix(find: Find, **named: Any) -> Response:
@@ -134,7 +136,12 @@ def _matrix(find: Find, **named: Any) -> Response:
     heads = parse_positions(request.args.get("heads", ""))
     _check_head(sentence, layer, max(head, *heads, 0))
     weights = mean_pattern(sentence, options, mean=_mean(), layer=layer, head=head, heads=heads)
-    return codes(encode_layer(weights[None], shares=options.shares))
+    return codes(encode_layer(_heads_of(weights[None], options), shares=options.shares))
+
+
+def _heads_of(weights: Weights, options: PatternOptions) -> Weights:
+    """The weights (head, query, key) as they are drawn: of a difference, what is above 0 as one head, and what is below as another."""
+    return np.concatenate([np.maximum(weights, 0), np.maximum(-weights, 0)]) if options.difference else weights
 
 
 def _neuron(find: Find, layer: int, head: int, query: int, **named: Any) -> Response:
@@ -169,7 +176,10 @@ def _weights(find: Find, layer: int, head: int, **named: Any) -> Response:
     heads = parse_positions(request.args.get("heads", ""))
     _check_head(sentence, layer, max(head, *heads, 0))
     tables = weight_tables(sentence, options, mean=mean, layer=layer, head=head, heads=heads)
-    stem, several = "rollout" if options.rollout else "weights", options.rollout or len(heads) > 1
+    stem, several = (
+        "difference" if options.difference else "rollout" if options.rollout else "weights",
+        options.rollout or len(heads) > 1,
+    )
     of = f"L{layer}" if several else f"L{layer}-H{heads[0] if heads else head}"
     means = {
         "heads": f"L{layer}-mean-of-heads",

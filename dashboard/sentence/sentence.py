@@ -4,13 +4,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from math import isqrt
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.sentence.methods import MODEL_METHODS, Decomposed
+from dashboard.sentence.methods import METHOD_OF, MODEL_METHODS, NO_PRODUCTS, NOT_RUN, TOO_LONG, Decomposed, most_tokens
 from dashboard.sentence.stored_layers import Layers, StoredLayers
 from dashboard.web.errors import Refusal
 from dashboard.web.results import cached
@@ -26,20 +25,7 @@ from store.window import WINDOW, Window
 
 Floats = NDArray[np.float32]
 #: Fields of a link that change what is shown.
-FIELDS = ("weights", "pair", "hide", "special", "renormalize", "words", "rollout", "window", "keywindow")
-#: Weights of all heads that a rollout is made of, at most: about ten seconds.
-MOST_OF_ROLLOUT = 300_000_000
-#: What is drawn in place of attention, in small letters but for names.
-ROLLOUT_NAMES: Mapping[str | None, str] = {
-    "1": "attention rollout",
-    **dict.fromkeys(("globenc", "layer"), "what arrives"),
-    **{name: f"what arrives by {method.title}" for name, method in MODEL_METHODS.items()},
-}
-#: The method of `store.schema.mixing` by which it is computed.
-METHOD_OF: Mapping[Rollout, str] = {"1": "rollout", "globenc": "globenc", "layer": "globenc"}
-NO_PRODUCTS = "The store lacks what context mixing follows from. Run `headscape ingest --mixing=auto`."
-NOT_RUN = "This method needs the model, which has not run on this sentence. Choose “what arrives (GlobEnc)”."
-TOO_LONG = "A rollout of this model is of at most {:,} tokens; this sentence has {:,}. Choose a shorter sentence."
+FIELDS = ("weights", "pair", "hide", "special", "renormalize", "words", "rollout", "difference", "window", "keywindow")
 #: Most positions that a link hides.
 MOST_HIDDEN = 1_024
 _POSITION = re.compile(r"[0-9]{1,4}")
@@ -137,8 +123,7 @@ class Sentence:
 
     def lacks_rollout(self, how: Rollout) -> str:
         """Why it cannot be computed, as a sentence; empty where it can."""
-        layers, heads = self.query.shape[:2]
-        tokens, most = len(self.wordpieces), max(WINDOW, isqrt(MOST_OF_ROLLOUT // (layers * heads)))
+        tokens, most = len(self.wordpieces), most_tokens(*self.query.shape[:2])
         if how in MODEL_METHODS:
             return "" if self.decomposed and self.decomposed.method == how else NOT_RUN
         if how != "1" and self.products is None:
@@ -252,7 +237,9 @@ class PatternOptions:
         Wordpieces merged (Clark et al. 2019, section 4.1).
     rollout
         Instead of a pattern, one head: attention rollout up to the layer (Abnar & Zuidema 2020), or what arrives by GlobEnc, through the
-        layers up to it or in it alone (Modarressi et al. 2022).
+        layers up to it or in it alone (Modarressi et al. 2022), or by a method of the model.
+    difference
+        Of what arrives, what is more than attention says: than rollout, and in one layer than the mean attention of its heads.
     window, keywindow
         Of a long sentence, the first shown query and the first shown key, among those that are not hidden.
     """
@@ -264,6 +251,7 @@ class PatternOptions:
     renormalize: bool = False
     words: bool = False
     rollout: Rollout | None = None
+    difference: bool = False
     window: int = 0
     keywindow: int = 0
 
@@ -275,7 +263,7 @@ class PatternOptions:
     @property
     def fields(self) -> dict[str, str]:
         """The parameters of a link that differ from the defaults."""
-        flags = {name: "1" for name in ("renormalize", "words") if getattr(self, name)}
+        flags = {name: "1" for name in ("renormalize", "words", "difference") if getattr(self, name)}
         flags |= {"rollout": self.rollout} if self.rollout else {}
         texts = {"weights": self.weights, "pair": self.pair, "hide": ".".join(map(str, self.hide))}
         changed = {name: text for name, text in texts.items() if text not in ("", "attention", "all")}
@@ -293,7 +281,8 @@ def parse_options(fields: Mapping[str, str]) -> PatternOptions:
         special=fields.get("special") != "0",
         renormalize=fields.get("renormalize") == "1",
         words=fields.get("words") == "1",
-        rollout=next((how for how in ROLLOUTS if how == fields.get("rollout")), None),
+        rollout=(how := next((how for how in ROLLOUTS if how == fields.get("rollout")), None)),
+        difference=fields.get("difference") == "1" and how not in (None, "1"),
         window=next(iter(parse_positions(fields.get("window", ""))), 0),
         keywindow=next(iter(parse_positions(fields.get("keywindow", ""))), 0),
     )
@@ -339,7 +328,8 @@ def row_pattern(sentence: Sentence, options: PatternOptions, *, layer: int | Non
     layers = range(len(sentence.query)) if layer is None else (layer,)
     weights = np.stack([_weights(sentence, options, each, rows) for each in layers])
     between = merge_words(weights, queries, [unit.positions for unit in keys])
-    return ShownPattern(units, keys, renormalized(between) if options.renormalize else between)
+    between = renormalized(between) if options.renormalize else between
+    return ShownPattern(units, keys, between[:, :1] - between[:, 1:] if options.difference else between)
 
 
 def windowed(pattern: ShownPattern, options: PatternOptions) -> ShownPattern:
@@ -360,10 +350,9 @@ def renormalized(weights: Floats) -> Floats:
 def shown_units(sentence: Sentence, options: PatternOptions) -> tuple[tuple[Unit, ...], tuple[Unit, ...]]:
     """The queries and keys of the windows."""
     queries, keys = unhidden_units(sentence, options)
-    return (
-        tuple(Window.at(options.window, len(queries)).of(queries)),
-        tuple(Window.at(options.keywindow, len(keys)).of(keys)),
-    )
+    starts = zip((options.window, options.keywindow), (queries, keys), strict=True)
+    queries, keys = (tuple(Window.at(first, len(units)).of(units)) for first, units in starts)
+    return queries, keys
 
 
 def is_short(sentence: Sentence) -> bool:
@@ -412,11 +401,22 @@ def _unit(sentence: Sentence, names: Sequence[str], positions: tuple[int, ...]) 
 def _weights(sentence: Sentence, options: PatternOptions, layer: int, rows: NDArray[np.integer]) -> Floats:
     """From some wordpieces to all: (head, query_token, key_token)."""
     if options.rollout:
-        return sentence.rollout_rows(options.rollout, layer, rows)[None]
+        arrived = sentence.rollout_rows(options.rollout, layer, rows)[None]
+        return (
+            np.concatenate([arrived, _looked(sentence, options.rollout, layer, rows)])
+            if options.difference
+            else arrived
+        )
     weights = sentence.rows(layer, rows)
     if options.weights == "norm":
         weights *= sentence.value_norm[layer][:, None, :]
     return weights
+
+
+def _looked(sentence: Sentence, how: Rollout, layer: int, rows: NDArray[np.integer]) -> Floats:
+    """Where a token looks, beside what arrives: (1, query_token, key_token)."""
+    looked = sentence.rows(layer, rows).mean(axis=0) if how == "layer" else sentence.rollout_rows("1", layer, rows)
+    return np.asarray(looked)[None]
 
 
 def mean_pattern(

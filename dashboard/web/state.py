@@ -263,6 +263,7 @@ class LinkState:
     renormalize: Annotated[str | None, _ON] = None
     words: Annotated[str | None, Field("switch", ("1",), clears=_OF_TOKENS)] = None
     rollout: Annotated[Rollout | None, Field("choice", ROLLOUTS)] = None
+    difference: Annotated[str | None, _ON] = None
     without: Annotated[str | None, Field("pattern", _CHANGED)] = None
     instead: Annotated[Instead, Field("choice", INSTEAD)] = "off"
     patch: Annotated[str | None, Field("text", MOST_PATCH)] = None

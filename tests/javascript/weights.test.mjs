@@ -8,6 +8,7 @@ import {
   formatWeight,
   legendShapes,
   shadesOf,
+  signedCodes,
   weightAt,
   weightRamp,
   weightSums,
@@ -172,6 +173,18 @@ for (const [name, shown, wanted] of [
   ["log of thumbnails", ticks("log", { show: "model" }), ["≤ 0.01@0.00", "0.1@0.50", "1@1.00"]],
 ])
   test(`the legend of the scale ${name} says where its weights are`, () => assert.deepEqual(shown, wanted));
+
+test("a difference is what is above zero less what is below, and its colours have nothing in the middle", () => {
+  const layer = { heads: 2, queries: 1, keys: 3, most: 1, codes: codesOf(0.2, 0, 0, 0, 0, 0.1) };
+  const codes = signedCodes(layer);
+  assert.deepEqual([...codes], [...codesOf(0.2), 0, -codesOf(0.1)[0]]);
+  const scale = createScale({ kind: "signed", show: "matrix", most: 1, codes });
+  assert.deepEqual([...shadesOf(codes, 3, scale)], [255, 128, 64]);
+  assert.deepEqual(
+    scale.ticks.map(({ text }) => text),
+    ["looks more: 0.2", "0", "arrives more: 0.2"],
+  );
+});
 
 test("a tick stands where its weight has its shade", () => {
   for (const kind of ["root", "linear", "log"]) {

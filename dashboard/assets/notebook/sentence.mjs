@@ -44,6 +44,7 @@ export function pictureOf({ name, weights, ...content }, state) {
     layer,
     head,
     least,
+    signed: false,
     scale,
     side,
     queries,

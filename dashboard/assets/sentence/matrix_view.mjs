@@ -2,7 +2,7 @@
 import { NO_TOKEN, beginsSegment, pairOf } from "./choice.mjs";
 import { BADGE, badgeShapes, inkOn, shownMarks } from "./pair_marks.mjs";
 import { measureText, showPicture, titleShape } from "./picture.mjs";
-import { createScale, exactWeight, headCodes, legendShapes, shadesOf, weightAt } from "./weights.mjs";
+import { createScale, exactWeight, headCodes, legendShapes, shadesOf, signedCodes, weightAt } from "./weights.mjs";
 import { hexOf } from "../web/drawing.mjs";
 import { make, showRing } from "../web/elements.mjs";
 import { ARROWS, stepInGrid } from "../web/keyboard.mjs";
@@ -21,9 +21,18 @@ export function createMatrixView(views, stage, signal) {
 
   /** With the head that is there (a rollout has one only), its codes, and their scale. */
   function shown() {
-    const { data, head, scale } = views.shown;
-    const codes = headCodes(data, Math.min(head || 0, data.heads - 1));
-    return { ...views.shown, codes, scale: createScale({ kind: scale, show: "matrix", most: data.most, codes }) };
+    const { data, scale, signed } = views.shown;
+    const codes = signed ? signedCodes(data) : headCodes(data, headThere());
+    const kind = signed ? "signed" : scale;
+    return { ...views.shown, codes, scale: createScale({ kind, show: "matrix", most: data.most, codes }) };
+  }
+
+  /** @param {number} query @param {number} key */
+  function weightOf(query, key) {
+    const { data, signed } = views.shown;
+    if (!signed) return exactWeight(weightAt(data, headThere(), query, key));
+    const difference = weightAt(data, 0, query, key) - weightAt(data, 1, query, key);
+    return `${exactWeight(Math.abs(difference))} ${views.nameOf(difference < 0 ? 1 : 0)}`;
   }
 
   /** The head of `views.shown` that is there. */
@@ -51,12 +60,12 @@ export function createMatrixView(views, stage, signal) {
 
   /** @param {[number, number] | null} position */
   function point(position) {
-    const { units, keys, data } = views.shown;
+    const { units, keys } = views.shown;
     if (!position || !units.length || !keys.length) return leave();
     const [query, key] = (stood = position);
     const [left, top] = [place.left + key * place.cell, place.top + query * place.cell];
     showRing(ring, left - 2, top - 2, place.cell + 4, place.cell + 4);
-    const weight = exactWeight(weightAt(data, headThere(), query, key));
+    const weight = weightOf(query, key);
     const names = [units[query].name, keys[key].name].map((name) => make("bdi", { textContent: name }));
     views.pointer.place(
       [
@@ -198,7 +207,10 @@ function numberShapes({ data, codes, scale }, shades, { cell, left, top }, ramp)
   return Array.from(codes, (code, i) => {
     const [query, key] = [Math.floor(i / data.keys), i % data.keys];
     const ground = ramp[shades[i]];
-    const text = (code * scale.unit).toFixed(2).replace(/^0/, "");
+    const text = (code * scale.unit)
+      .toFixed(2)
+      .replace(/^(-?)0/, "$1")
+      .replace("-", "−");
     return {
       text,
       at: [left + (key + 0.5) * cell, top + (query + 0.5) * cell],

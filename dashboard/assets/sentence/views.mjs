@@ -5,7 +5,7 @@ import { createModelView } from "./model_view.mjs";
 import { createNeuronView } from "./neuron_view.mjs";
 import { KINDS_ARE, createSaveButtons } from "./picture.mjs";
 import { createMarkLegend, toggledMarks } from "./pair_marks.mjs";
-import { decodeLayer, decodeThumbnails, weightRamp } from "./weights.mjs";
+import { decodeLayer, decodeThumbnails, divergingRamp, weightRamp } from "./weights.mjs";
 import { ROW_HEIGHT, pairOf, selectedPositions } from "./choice.mjs";
 import { markNoted } from "../notes/marks.mjs";
 import { elementIn, make, required, tellDash, useOnElement } from "../web/elements.mjs";
@@ -75,7 +75,8 @@ export class Views {
   }
 
   get ramp() {
-    return weightRamp(this.palette, schemeNow());
+    const { signed, show } = this.shown;
+    return signed && show === "matrix" ? divergingRamp(this.palette) : weightRamp(this.palette, schemeNow());
   }
 
   /** @param {number} head */

@@ -44,6 +44,12 @@ export const weightAt = (layer, head, query, key) =>
 export const headCodes = ({ codes, queries, keys }, head) =>
   codes.subarray(head * queries * keys, (head + 1) * queries * keys);
 
+/** Codes of a difference, [query, key]: what is above 0, the first head, less what is below, the second. @param {Layer} layer */
+export function signedCodes(layer) {
+  const below = headCodes(layer, 1);
+  return Int32Array.from(headCodes(layer, 0), (code, i) => code - below[i]);
+}
+
 /**
  * [token of the other column][chosen head]: the sum over the units, which are queries or keys as the side says.
  * @param {Layer} layer @param {number[]} chosen @param {Side} side @param {number[]} units
@@ -178,13 +184,20 @@ const SHARES = {
   row: (part) => part,
   /** @param {number} part @param {number} decades */
   log: (part, decades) => (part > 0 ? 1 + Math.log10(part) / decades : 0),
+  /** @param {number} part */
+  signed: (part) => 0.5 + part / 2,
 };
 
 /** A row of numbers from 10^-decades to 1. @param {number} decades */
 const powers = (decades) => Array.from({ length: decades + 1 }, (_, i) => 10 ** (i - decades));
 
-/** @param {ScaleKind} kind @param {number} top @param {number} decades */
+/** The ends of a difference say which is more. @param {string} top */
+const signedTicks = (top) =>
+  ["looks more: " + top, "0", "arrives more: " + top].map((text, i) => ({ at: i / 2, text }));
+
+/** @param {ScaleKind | "signed"} kind @param {number} top @param {number} decades */
 function ticksOf(kind, top, decades) {
+  if (kind === "signed") return signedTicks(short(top));
   if (kind === "row") return HALVES.map((part, i) => ({ at: part, text: ["0", "", "largest of its row"][i] }));
   const parts = kind === "root" ? ROOT_TICKS : kind === "log" ? powers(decades) : HALVES;
   const names = parts.map((part) => short(part * top));
@@ -198,16 +211,17 @@ const NAMES = {
   largest: "linear",
   row: "each row",
   log: "logarithmic",
+  signed: "difference",
 };
 
 /**
  * The scale of a picture: {kind, top, decades, unit, name, ticks}. A weight of `top` has the strongest colour; a weight
  * is its code times `unit`; `ticks` are {at, text} along the colours.
- * @param {{ kind?: ScaleKind, show: "model" | "matrix", most: number, codes: Uint16Array | Uint8Array }} given
+ * @param {{ kind?: ScaleKind | "signed", show: "model" | "matrix", most: number, codes: Codes }} given
  */
 export function createScale({ kind = "root", show, most, codes }) {
   const unit = most / DEEPEST[show];
-  const top = kind === "largest" ? strongest(codes) * unit || most : most;
+  const top = kind === "largest" || kind === "signed" ? strongest(codes) * unit || most : most;
   const decades = DECADES[show];
   return { kind, top, decades, unit, name: NAMES[kind], ticks: ticksOf(kind, top, decades) };
 }
@@ -215,13 +229,13 @@ export function createScale({ kind = "root", show, most, codes }) {
 /** @param {Iterable<number>} codes */
 function strongest(codes) {
   let most = 0;
-  for (const code of codes) most = Math.max(most, code);
+  for (const code of codes) most = Math.max(most, Math.abs(code));
   return most;
 }
 
 /**
  * Which of 256 colours each of the codes of a matrix has, [row, column].
- * @param {Uint16Array | Uint8Array} codes @param {number} columns @param {Scale} scale
+ * @param {Codes} codes @param {number} columns @param {Scale} scale
  */
 export function shadesOf(codes, columns, { kind, top, decades, unit }) {
   const shades = new Uint8Array(codes.length);

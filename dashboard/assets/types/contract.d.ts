@@ -176,6 +176,7 @@ interface SentencePicture {
   marks: MarkedPair[] | null;
   mark_colours: Record<Scheme, string[]>;
   least: number;
+  signed: boolean;
   scale: "root" | "linear" | "largest" | "row" | "log";
   csv: { content: string; url: string } | null;
   layer_url: string;

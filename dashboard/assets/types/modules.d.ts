@@ -323,7 +323,9 @@ type DrawnName = Cluster & { left: number; top: number; width: number; height: n
 type PictureSheet = ReturnType<typeof import("../canvas/save.mjs").sheetOf>;
 type Columns = Record<Side, Tokens>;
 type MatrixPlace = { cell: number; left: number; top: number; width: number; height: number };
-type ShownMatrix = Omit<ShownSentence, "scale"> & { codes: Uint16Array; scale: Scale };
+type ShownMatrix = Omit<ShownSentence, "scale"> & { codes: Codes; scale: Scale };
+/** Codes of weights; those of a difference have a sign. */
+type Codes = Uint8Array | Uint16Array | Int32Array;
 type ScaleKind = "root" | "linear" | "largest" | "row" | "log";
 
 /** A module of a saved page. */
