@@ -278,3 +278,23 @@ def test_a_bare_link_is_completed_by_the_head_it_shows(visit: Visit, tiny_server
     expect(page).to_have_url(re.compile(r"layer=\d+&.*heads=\d+"))
     expect(page.get_by_text("Opened on")).to_be_visible()
     expect(page.get_by_role("checkbox", checked=True)).to_have_count(1)
+
+
+def test_what_arrives_by_the_model_is_drawn_less_where_a_token_looks(page: Page) -> None:
+    open_controls(page)
+    choose(page, "Show", "what arrives (ALTI)")
+    came(page, "rollout=alti")
+    turn(page, "minus where it looks")
+    came(page, "rollout=alti&difference=1")
+    expect(page.locator(f"{ROOT} .swatches")).to_have_text("arrives morelooks more")
+    choose(page, "View", "Matrix view")
+    expect(page.locator(f"{ROOT} .legend .ticks")).to_contain_text("arrives more")
+
+
+def test_the_vector_of_a_sentence_and_its_likeness_are_computed_when_asked(page: Page) -> None:
+    page.get_by_role("button", name="Split the vector over words").click()
+    expect(page.get_by_role("region", name="Shares of words").get_by_role("row")).not_to_have_count(0)
+    page.get_by_role("button", name="Take the nearest").click()
+    expect(page.get_by_text(re.compile("pairs sum to the cosine exactly"))).to_be_visible()
+    assert link_fields(page)["pooled"] == "text"
+    assert link_fields(page)["alike"] == "nearest"

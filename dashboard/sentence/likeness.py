@@ -19,6 +19,7 @@ from dashboard.ui.charts import DIVERGING, NOTE, chart, colour_bar_above, every,
 from dashboard.ui.controls import action, info, text_input
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.files import FORM, Table, file
+from dashboard.ui.markup import scrolling
 from dashboard.ui.text import decimal, signed, significant, with_commands
 from dashboard.web.admission import reader_left
 from dashboard.web.context import Context
@@ -34,6 +35,8 @@ from store.schema.features import SAMPLE
 Numbers = NDArray[np.float64]
 #: Pairs of words and sentences that are listed, and pixels of the part and of a row of the matrix.
 LISTED, HEIGHT, ROW = 5, 640, 18
+#: Pixels beside a matrix, and of a column at least: a narrow window scrolls.
+BESIDE, COLUMN = 90, 13
 #: Words named at an axis, and characters of a sentence in a list.
 NAMED, LONGEST = 64, 80
 #: The section as a link names it.
@@ -205,16 +208,24 @@ def draw_likeness(shown: Likeness, other: str, csv: str) -> list[object]:
         "Blue adds, brown takes away."
     ]
     label = f"What each pair of words adds to the cosine of {decimal(shown.cosine)}"
-    drawn = chart(
+    matrix, below = chart(
         likeness_figure(shown),
         name="likeness",
         caption=caption,
         label=label,
         data=csv,
         height=likeness_height(len(shown.first)),
+        turns=True,
     )
+    wide = html.Div(matrix, style={"minWidth": f"{BESIDE + COLUMN * len(shown.second)}px"})
     most = html.P("The pairs of words that add most:", className="caption")
-    return [html.P(said, role="status"), most, html.Ol(pairs, className="pairs-of-words"), *drawn]
+    return [
+        html.P(said, role="status"),
+        most,
+        html.Ol(pairs, className="pairs-of-words"),
+        scrolling(wide, label, "across"),
+        below,
+    ]
 
 
 def _adds(added: float) -> str:

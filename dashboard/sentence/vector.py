@@ -242,7 +242,9 @@ def _table(shown: VectorShares, state: LinkState, answer: int | None) -> html.Ta
         )
         for place in order.tolist()
     ]
-    return html.Table([heading(columns, ("of its length", "of the logit")), html.Tbody(rows)], className="rows shares")
+    return html.Table(
+        [heading(columns, ("of its length", "of the logit")), html.Tbody(rows)], className="rows of-words"
+    )
 
 
 def _bar(share: float) -> html.Div:
