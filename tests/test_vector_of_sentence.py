@@ -98,7 +98,7 @@ def test_the_shares_of_a_logit_sum_to_it_in_words_and_in_the_table() -> None:
     answer = int(found.logits.argmax())
     assert chosen_answer(found, LinkState()) == answer
     assert chosen_answer(found, LinkState(answer=1 - answer)) == 1 - answer
-    assert f"Of the logit of {found.answers[answer]}" in texts(draw_vector(found, LinkState(), "file"))
+    assert f"Of the classifier's output for {found.answers[answer]}" in texts(draw_vector(found, LinkState(), "file"))
 
 
 def test_the_words_are_in_the_order_that_a_reader_chose() -> None:

@@ -208,7 +208,7 @@ def draw_likeness(shown: Likeness, other: str, csv: str) -> list[object]:
         "Blue adds, brown takes away."
     ]
     label = f"What each pair of words adds to the cosine of {decimal(shown.cosine)}"
-    matrix, below = chart(
+    drawn: list[Any] = chart(
         likeness_figure(shown),
         name="likeness",
         caption=caption,
@@ -217,6 +217,7 @@ def draw_likeness(shown: Likeness, other: str, csv: str) -> list[object]:
         height=likeness_height(len(shown.first)),
         turns=True,
     )
+    matrix, below = drawn
     wide = html.Div(matrix, style={"minWidth": f"{BESIDE + COLUMN * len(shown.second)}px"})
     most = html.P("The pairs of words that add most:", className="caption")
     return [

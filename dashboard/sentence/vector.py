@@ -39,7 +39,7 @@ _ABOUT = (
 )
 _ABOUT_ANSWER = (
     "The parts go on through the linear layers of the classifier. An activation is a factor for each unit, its bias is shared out in proportion "
-    "to |bias . part| (DecompX). The numbers sum to the logit: exact, but another way to share out a bias gives other numbers."
+    "to |bias . part| (DecompX). The numbers sum to the output before the softmax: exact, but another way to share out a bias gives other numbers."
 )
 _EMPTY = "See how much of the sentence's pooled vector comes from each word, with its sign."
 ORDERS = {"text": "in the order of the text", "share": "largest share first"}
@@ -188,10 +188,10 @@ def _said(shown: VectorShares, answer: int | None) -> html.P:
         added = shown.of_answers[:, answer]
         most = int(added.argmax())
         text += [
-            f" Of the logit of {shown.answers[answer]}, {decimal(shown.logits[answer], 3)}, “",
+            f" Of the classifier's output for {shown.answers[answer]}, {decimal(shown.logits[answer], 3)}, “",
             html.Bdi(shown.words[most].name),
             f"” adds most: {signed(added[most], 3)}.",
-            info("the shares of a logit", _ABOUT_ANSWER),
+            info("the shares of an output", _ABOUT_ANSWER),
         ]
     return html.P(text, role="status")
 
@@ -218,14 +218,14 @@ def _choices(shown: VectorShares, state: LinkState, answer: int | None) -> html.
     controls = [choice("pooled", "Words", ORDERS, state.pooled or "text", 190)]
     if answer is not None:
         labels = {str(number): name for number, name in enumerate(shown.answers)}
-        controls.append(choice("answer", "Logit of", labels, str(answer), 150, of_data=True))
+        controls.append(choice("answer", "Output for", labels, str(answer), 150, of_data=True))
     return html.Div(controls, className="controls")
 
 
 def _table(shown: VectorShares, state: LinkState, answer: int | None) -> html.Table:
     added = None if answer is None or shown.of_answers is None else shown.of_answers[:, answer]
     order = np.argsort(-shown.shares, kind="stable") if state.pooled == "share" else np.arange(len(shown.words))
-    columns = ["word", "of its length", "", *([] if added is None else ["of the logit", " "])]
+    columns = ["word", "of its length", "", *([] if added is None else ["of the output", " "])]
     widest = [float(np.abs(each).max()) or 1.0 for each in (shown.shares, shown.shares if added is None else added)]
     rows = [
         html.Tr(
@@ -243,7 +243,7 @@ def _table(shown: VectorShares, state: LinkState, answer: int | None) -> html.Ta
         for place in order.tolist()
     ]
     return html.Table(
-        [heading(columns, ("of its length", "of the logit")), html.Tbody(rows)], className="rows of-words"
+        [heading(columns, ("of its length", "of the output")), html.Tbody(rows)], className="rows of-words"
     )
 
 
