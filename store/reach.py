@@ -110,20 +110,22 @@ def reach_by(
     layers: Sequence[int],
     chosen: Mask | None,
     fewest: int,
-    watch: Watch,
+    watch: Watch = lambda _: None,
+    only: Sequence[str] | None = None,
 ) -> xr.Dataset:
-    """As `StageResults.reach_by` has it."""
-    tokens = _Tokens(corpus, kind, target, layers)
+    """As `StageResults.reach_by` has it; with `only` intervals are of these classes alone, and NaN of all others."""
+    tokens = ClassedTokens(corpus, kind, target, layers)
     every = tokens.means(chosen, "reach", "received", "hidden")
     own = every.only(every.sentences >= fewest)
     shares = tokens.shares(chosen, "share").aligned(own.classes)
+    places = tokens.places(own.classes, only)
     counts = sentence_counts(corpus.mixing.attrs["seed"], corpus.n_sentences)
     numbers: dict[str, NDArray[Any]] = dict(zip(("reach", "received", "hidden"), np.split(own.mean(), 3), strict=True))
-    intervals = np.split(own.interval(counts, _part_of(watch, 0, 2)), 3, axis=1)
+    intervals = np.split(own.interval(counts, places, _part_of(watch, 0, 2)), 3, axis=1)
     numbers |= {f"{name}_interval": interval for name, interval in zip([*numbers], intervals, strict=True)}
     numbers |= {
         "share": shares.mean(),
-        "share_interval": shares.interval(counts, _part_of(watch, 1, 2)),
+        "share_interval": shares.interval(counts, places, _part_of(watch, 1, 2)),
     }
     numbers |= {"hidden_found": discoveries(np.split(mean_test(own), 3)[2])}
     return tokens.labelled(own.classes, numbers | {"tokens": own.tokens, "sentences": own.sentences})
@@ -138,19 +140,21 @@ def reach_contrast(
     others: Mask,
     layers: Sequence[int],
     fewest: int,
-    watch: Watch,
+    watch: Watch = lambda _: None,
+    only: Sequence[str] | None = None,
 ) -> xr.Dataset:
-    """As `StageResults.reach_contrast` has it."""
-    tokens = _Tokens(corpus, kind, target, layers)
+    """As `StageResults.reach_contrast` has it; `only` as in `reach_by`."""
+    tokens = ClassedTokens(corpus, kind, target, layers)
     counts = sentence_counts(corpus.mixing.attrs["seed"], corpus.n_sentences)
     means = [tokens.means(part, "reach") for part in (chosen, others)]
     every = tokens.means(chosen | others, "reach")
     classes = every.classes[every.sentences >= fewest]
     own, rest = (part.only(part.sentences >= fewest).aligned(classes) for part in means)
-    numbers = _compared("reach", own, rest, counts, _part_of(watch, 0, 3))
+    places = tokens.places(classes, only)
+    numbers = _compared("reach", own, rest, counts, places, _part_of(watch, 0, 3))
     for place, name in enumerate(("share", "excess"), 1):
         own, rest = (tokens.shares(part, name).aligned(classes) for part in (chosen, others))
-        numbers |= _compared(name, own, rest, counts, _part_of(watch, place, 3))
+        numbers |= _compared(name, own, rest, counts, places, _part_of(watch, place, 3))
     numbers |= {"even_difference": (numbers["share_difference"] - numbers["excess_difference"])[0]}
     numbers |= {"since": _since(numbers["excess_found"], np.asarray(layers))}
     for side, part in (("own", own), ("rest", rest)):
@@ -158,10 +162,12 @@ def reach_contrast(
     return tokens.labelled(classes, numbers)
 
 
-def _compared(name: str, own: ClassMeans, rest: ClassMeans, counts: Counts, watch: Watch) -> dict[str, NDArray[Any]]:
+def _compared(
+    name: str, own: ClassMeans, rest: ClassMeans, counts: Counts, places: NDArray[np.intp], watch: Watch
+) -> dict[str, NDArray[Any]]:
     """A number of each part, and their difference, of the same classes."""
     means = own.mean(), rest.mean(), own.mean() - rest.mean()
-    intervals = compared_intervals(own, rest, counts, watch)
+    intervals = compared_intervals(own, rest, counts, places, watch)
     names = f"own_{name}", f"rest_{name}", f"{name}_difference"
     return {
         **dict(zip(names, means, strict=True)),
@@ -181,7 +187,7 @@ def _since(found: NDArray[np.bool_], layers: NDArray[np.integer]) -> NDArray[np.
     return np.where(lasting.any(axis=0), layers[lasting.argmax(axis=0)], -1)
 
 
-class _Tokens:
+class ClassedTokens:
     """The tokens of a corpus by class, with their numbers after some layers.
 
     Attributes
@@ -224,10 +230,23 @@ class _Tokens:
         values = np.concatenate([self.numbers[name][:, part] for name in names])
         return ClassMeans.of(values, self._codes[part], self._sentence[part], within)
 
+    def places(self, classes: NDArray[np.int64], only: Sequence[str] | None) -> NDArray[np.intp]:
+        """Places of some classes by name among others; of all without names."""
+        known = self._named(classes)
+        return np.array([place for place, name in enumerate(known) if only is None or name in only], np.intp)
+
+    def typical(self, name: str, category: str) -> int | None:
+        """The token of a class whose number in the first layer is nearest to the mean over its tokens; None where there is none."""
+        values = np.where(self._codes == np.flatnonzero(self._names == category)[0], self.numbers[name][0], np.nan)
+        return None if np.isnan(values).all() else int(np.nanargmin(np.abs(values - np.nanmean(values))))
+
+    def _named(self, classes: NDArray[np.int64]) -> list[str]:
+        return [str(name) for name in self._names[classes]]
+
     def labelled(self, classes: NDArray[np.int64], numbers: Mapping[str, NDArray[Any]]) -> xr.Dataset:
         """Arrays (bound, layer, category), (layer, category) or (category)."""
         dims = ("bound", "layer", "category")
-        labels = {"bound": list(BOUNDS), "layer": self._layers, "category": self._names[classes]}
+        labels = {"bound": list(BOUNDS), "layer": self._layers, "category": np.array(self._named(classes), object)}
         return xr.Dataset({name: (dims[3 - values.ndim :], values) for name, values in numbers.items()}, labels)
 
 

@@ -1,6 +1,7 @@
 """What arrives on pages: in a sentence, over the corpus, and where a store lacks what it follows from."""
 
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from flask.testing import FlaskClient
 from dashboard.app import create_app
 from dashboard.sentence.methods import METHOD_OF, NO_PRODUCTS
 from dashboard.sentence.picture import read_shown, sentence_picture
+from dashboard.statistics.reach import read_reach
 from dashboard.web.context import resolve
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
@@ -157,3 +159,63 @@ def test_a_difference_is_named_with_its_two_signs(tiny_store: str, query: str, n
     drawn = sentence_picture(read_shown(context))
     assert (drawn["head_names"], drawn["signed"]) == (names, len(names) == 2 and names[0] == "arrives more")
     assert drawn["title"].startswith(title)
+
+
+@pytest.mark.parametrize("query", ["", "?reached=cls&reachedby=position&after=0"])
+def test_statistics_lists_the_classes_that_a_vector_is_made_of(tiny_store: str, query: str) -> None:
+    context = resolve(ServedStore(tiny_store), "statistics", query)
+    own = read_reach(context.corpus, context.state)
+    state = context.state
+    layer = context.corpus.layers - 1 if state.after is None else state.after
+    expected = context.corpus.reach_by(state.reachedby, state.reached, layer=layer).isel(layer=0)
+    order = np.argsort(-expected.reach.values, kind="stable")[:20]
+    assert own.largest.category.values.tolist() == expected.category.values[order].tolist()
+    np.testing.assert_allclose(own.largest.reach_interval.values[:, 0], expected.reach_interval.values[:, order])
+
+
+def test_the_table_of_what_attention_hides_ends_with_what_it_overrates(tiny_store: str) -> None:
+    context = resolve(ServedStore(tiny_store), "statistics", "")
+    hidden = read_reach(context.corpus, context.state).hidden
+    differences = [own.reach - own.received for own in hidden]
+    assert hidden
+    assert differences == sorted(differences, reverse=True)
+    for own in hidden:
+        assert own.low <= own.reach - own.received <= own.high
+        assert own.href is not None
+        sentence = int(own.href.partition("sentence=")[2].partition("&")[0])
+        assert own.name in context.corpus.wordpieces(context.corpus.sentence_rows(sentence))
+
+
+def test_a_class_is_shown_by_layer_for_each_label(tiny_store: str) -> None:
+    corpus = open_corpus(tiny_store)
+    chosen = corpus.sentences.label.values[corpus.tokens.sentence_index.values[corpus.rows]] == 1
+    expected = corpus.reach_contrast("wordpiece", "sentence", chosen).isel(category=-1)
+    context = resolve(ServedStore(tiny_store), "statistics", f"?reachedclass={quote(expected.category.item())}")
+    own = read_reach(context.corpus, context.state)
+    assert own.chosen == expected.category.item()
+    assert own.labels == ("positive", "negative")
+    np.testing.assert_allclose(own.lines[0].values, expected.own_share)
+    np.testing.assert_allclose(own.lines[1].interval, expected.rest_share_interval)
+    assert own.lines[0].even - own.lines[1].even == pytest.approx(float(expected.even_difference), abs=1e-6)
+
+
+def test_the_file_of_reaches_has_what_python_has(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
+    rows = csv_rows(client.get(f"{base}/reach.csv?reached=cls&reachedby=position&after=0").data)
+    expected = tiny_corpus.reach_by("position", "cls", layer=0).isel(layer=0)
+    assert [row["class"] for row in rows] == expected.category.values.tolist()
+    np.testing.assert_allclose([float(row["reach"]) for row in rows], expected.reach, rtol=1e-5)
+    np.testing.assert_allclose([float(row["hidden_high"]) for row in rows], expected.hidden_interval[1], rtol=1e-5)
+
+
+def test_the_file_of_labels_has_what_python_has(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
+    rows = csv_rows(client.get(f"{base}/reach-labels.csv?labelled=negative").data)
+    chosen = tiny_corpus.sentences.label.values[tiny_corpus.tokens.sentence_index.values[tiny_corpus.rows]] == 0
+    expected = tiny_corpus.reach_contrast("wordpiece", "sentence", chosen, layer=1).isel(layer=0)
+    assert [row["class"] for row in rows] == expected.category.values.tolist()
+    np.testing.assert_allclose([float(row["share_difference"]) for row in rows], expected.share_difference, rtol=1e-4)
+
+
+def test_the_file_of_labels_needs_a_label(client: FlaskClient, base: str) -> None:
+    answer = client.get(f"{base}/reach-labels.csv")
+    assert answer.status_code == 400
+    assert "Give the label as labelled=." in answer.get_data(as_text=True)

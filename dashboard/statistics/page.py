@@ -11,6 +11,7 @@ from dashboard.statistics.arrival import draw_arrival
 from dashboard.statistics.data import HeadGrid, comparable_statistics, largest, written_interval
 from dashboard.statistics.heads import table_of_heads
 from dashboard.statistics.parts import Part, PartCounts, part_of
+from dashboard.statistics.reach import REACH
 from dashboard.statistics.routes import register
 from dashboard.statistics.scatter import scatter
 from dashboard.statistics.sections import (
@@ -183,6 +184,7 @@ def _draw_whole(state: LinkState, whole: WholeCorpus, heads: html.Div) -> list[o
     return [
         *([html.P(whole.remark, className="caption")] if whole.remark else []),
         *draw_arrival(whole.arrival),
+        *whole.reach,
         *scatter(state, whole.scatter),
         relative_position_heading(whole.sentences),
         heads,
@@ -316,6 +318,7 @@ STATISTICS_OF_HEADS = Topic(
     layout=read_then_draw(read, draw),
     links=PageLinks(other_models=comparable, second_model=subtracted_model, subtracts=True),
     choices=choices,
+    deferred=(REACH,),
     jobs={COUNT: first_numbers, COUNT_ALL: all_numbers},
     routes=(register,),
 )

@@ -1,6 +1,8 @@
 """Files of statistics: of all heads over the corpus or a part of it, of one head, of the layers."""
 
+from collections.abc import Sequence
 from itertools import product
+from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
@@ -12,13 +14,15 @@ from dashboard.roles.shares import known_shares
 from dashboard.statistics.arrival import arrival_table
 from dashboard.statistics.data import HeadGrid, head_columns, importance_of, ranks, shown_statistic
 from dashboard.statistics.parts import Part, PartCounts, part_labels, part_of
+from dashboard.statistics.reach import FIELDS as REACH_FIELDS
 from dashboard.statistics.scatter import scores_of
 from dashboard.statistics.shown import part_numbers, shown_grid
 from dashboard.ui.files import FORM, Table, file
 from dashboard.web.context import resolve
+from dashboard.web.errors import Refusal
 from dashboard.web.http import BASE, ONE_HEAD, check_head, corpus_of, source_of_means
 from dashboard.web.served_store import ServedStore
-from dashboard.web.state import FIELDS
+from dashboard.web.state import FIELDS, LinkState
 from store import Corpus
 from store.schema.model import BOUNDS, varying_statistics
 
@@ -76,6 +80,21 @@ def _add_corpus_files(server: Flask, served_store: ServedStore) -> None:
         mixing = corpus_of(served_store, snapshot, model).mixing
         return _file(arrival_table(mixing.arrival, mixing.arrival_interval), "arrival", form)
 
+    @server.get(f"{BASE}/reach.{FORM}")
+    def what_vectors_are_made_of(snapshot: str, model: str, form: str) -> Response:
+        corpus, state, layer = _reached(served_store, snapshot, model)
+        return _file(_reach_table(corpus.reach_by(state.reachedby, state.reached, layer=layer)), "reach", form)
+
+    @server.get(f"{BASE}/reach-labels.{FORM}")
+    def what_vectors_of_labels_are_made_of(snapshot: str, model: str, form: str) -> Response:
+        corpus, state, layer = _reached(served_store, snapshot, model)
+        if state.labelled is None:
+            raise Refusal("Give the label as labelled=.", 400)
+        label = corpus.sentences.label.values[corpus.tokens.sentence_index.values[corpus.rows]]
+        chosen = label == corpus.label_names.index(state.labelled)
+        table = _contrast_table(corpus.reach_contrast(state.reachedby, state.reached, chosen, layer=layer))
+        return _file(table, f"reach-{state.labelled}", form)
+
     @server.get(f"{BASE}/scores.{FORM}")
     def scores_of_heads(snapshot: str, model: str, form: str) -> Response:
         corpus = corpus_of(served_store, snapshot, model)
@@ -90,6 +109,14 @@ def _add_corpus_files(server: Flask, served_store: ServedStore) -> None:
         corpus = corpus_of(served_store, snapshot, model)
         check_head(corpus, layer, head)
         return _file(tables[what](corpus, layer, head), f"{what}-L{layer}-H{head}", form)
+
+
+def _reached(served_store: ServedStore, snapshot: str, model: str) -> tuple[Corpus, LinkState, int]:
+    """The corpus, the fields of the query string, and the layer."""
+    fields = {name: request.args[name] for name in REACH_FIELDS if name in request.args}
+    context = resolve(served_store, "statistics", urlencode(fields | {"snapshot": snapshot, "model": model}))
+    after = context.state.after
+    return context.corpus, context.state, context.corpus.layers - 1 if after is None else after
 
 
 def _part(corpus: Corpus) -> Part:
@@ -183,3 +210,28 @@ def _received_table(corpus: Corpus, layer: int, head: int) -> Table:
         "sentences": count[count > 0],
         "received": received.values[count > 0],
     }
+
+
+def _reach_table(own: xr.Dataset) -> Table:
+    """Every class with its numbers at one layer."""
+    numbers = ("reach", "received", "hidden", "share")
+    one = own.isel(layer=0)
+    return _with_ends(one, numbers) | {name: one[name].values for name in ("tokens", "sentences")}
+
+
+def _contrast_table(own: xr.Dataset) -> Table:
+    """Every class with its numbers in both parts at one layer."""
+    sides = [f"{side}_{name}" for side in ("own", "rest") for name in ("share", "reach")]
+    one = own.isel(layer=0)
+    counts = [f"{side}_{name}" for side in ("own", "rest") for name in ("tokens", "sentences")]
+    return _with_ends(one, (*sides, "share_difference", "excess_difference", "reach_difference")) | {
+        name: one[name].values for name in ("share_found", "excess_found", "reach_found", *counts)
+    }
+
+
+def _with_ends(one: xr.Dataset, numbers: Sequence[str]) -> dict[str, Any]:
+    columns: dict[str, Any] = {"class": one.category.values.astype(object)}
+    for name in numbers:
+        low, high = one[f"{name}_interval"].values
+        columns |= {name: one[name].values, f"{name}_low": low, f"{name}_high": high}
+    return columns

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from dash import html
 from numpy.typing import NDArray
 
 from dashboard.points.controls import Filter, read_filters
@@ -27,6 +28,7 @@ from dashboard.statistics.data import (
 )
 from dashboard.statistics.heads import Columns, read_columns
 from dashboard.statistics.parts import REST, Part, PartCounts, PartNumbers, part_labels, part_of, sides, size_of_rest
+from dashboard.statistics.reach import REACH, kinds_of, reach_controls, shown_labels
 from dashboard.statistics.scatter import HeadScatter, heads_inside, read_scatter
 from dashboard.statistics.sections import (
     CurveFigure,
@@ -40,6 +42,7 @@ from dashboard.statistics.sections import (
     size_of_part,
 )
 from dashboard.ui.charts import Layout
+from dashboard.ui.deferred import deferred
 from dashboard.ui.markup import Unmade
 from dashboard.ui.text import (
     all_of,
@@ -56,7 +59,6 @@ from dashboard.web.http import data_link
 from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus, Snapshot
-from store.repository.ingest_status import IngestProgress
 from store.schema.model import Statistic, ratios_of
 
 NO_PART = "No filter is set, so there is no part to compare: showing values. Add a filter."
@@ -114,6 +116,7 @@ class WholeCorpus:
     importance: Importance | Unmade
     scatter: HeadScatter
     arrival: Arrival | Unmade
+    reach: Sequence[object]
 
 
 @dataclass(frozen=True)
@@ -179,7 +182,7 @@ def read(context: Context) -> StatisticsPage:
         filters=read_filters(HeadTokens(corpus, corpus.n_tokens, 0, 0), where, roles=1),
         size=size_of_part(corpus, part),
         numbers=read_numbers(context) if counted else None,
-        whole=_read_whole(corpus, state, part, context.ingest) if part.tokens else None,
+        whole=_read_whole(context, part) if part.tokens else None,
         notices=(*part.notices, *grid_notices(context.snapshot, corpus, state)),
     )
 
@@ -207,7 +210,8 @@ def read_numbers(context: Context, counting: Job | None = None) -> Numbers:
     )
 
 
-def _read_whole(corpus: Corpus, state: LinkState, part: Part, running: IngestProgress | None) -> WholeCorpus:
+def _read_whole(context: Context, part: Part) -> WholeCorpus:
+    corpus, state, running = context.corpus, context.state, context.ingest
     sentences = all_of(corpus, "sentence")
     whole = f"the whole corpus, {sentences}" if has_part(corpus) else "the whole corpus"
     return WholeCorpus(
@@ -217,8 +221,16 @@ def _read_whole(corpus: Corpus, state: LinkState, part: Part, running: IngestPro
         profile=read_profile(corpus, state.layer, state.head),
         importance=read_importance(corpus, running),
         scatter=read_scatter(corpus, state),
-        arrival=read_arrival(corpus, state.source, running),
+        arrival=(arrival := read_arrival(corpus, state.source, running)),
+        reach=[] if isinstance(arrival, Unmade) else _reach(context),
     )
+
+
+def _reach(context: Context) -> list[object]:
+    """The controls of what vectors are made of, and the part that is computed after the page is shown."""
+    corpus = context.corpus
+    controls = reach_controls(context.state, corpus.layers, kinds_of(corpus), shown_labels(corpus))
+    return [html.H3("Which tokens a vector is made of"), controls, deferred(context, REACH)]
 
 
 def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:

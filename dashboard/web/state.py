@@ -15,6 +15,7 @@ from store.kernels.heads import LABELS
 from store.kernels.hypothesis import MEASURES
 from store.kernels.relations import DIRECTIONS
 from store.kernels.rules import roles_for
+from store.reach import KINDS
 from store.schema.corpus import ALL
 from store.schema.model import RATIOS, ROLES, SOURCES, varying_statistics
 from store.schema.pictures import METRICS
@@ -54,6 +55,7 @@ MatrixScale = Literal["root", "linear", "largest", "row", "log"]
 Instead = Literal["off", "even", "mean", "rule", "patch"]
 Unit = Literal["word", "wordpiece"]
 HeadColour = Literal["role", "head"]
+Reached = Literal["sentence", "cls"]
 WITHIN: tuple[Within, ...] = get_args(Within)
 #: Of these, what needs annotated words.
 OF_WORDS: tuple[Within, ...] = ("lemma",)
@@ -68,6 +70,7 @@ UNITS: tuple[Unit, ...] = get_args(Unit)
 #: What can stand between the two words of a hypothesis.
 JOINED = ("depends", "governs", "same", "rest")
 HEAD_COLOURS: tuple[HeadColour, ...] = get_args(HeadColour)
+REACHED: tuple[Reached, ...] = get_args(Reached)
 #: Heads that are changed at once.
 MOST_CHANGED = 24
 TABS = ("role", "statistics", "point", "selection", "pairs", "distance", "positions", "notes")
@@ -297,6 +300,12 @@ class LinkState:
     named: Annotated[str | None, Field("text", 20)] = None
     behaviour: Annotated[str | None, Field("text", 40)] = None
     paint: Annotated[str, Field("choice", ("layer", "role", "label", *varying_statistics("all")))] = "layer"
+
+    # What vectors are made of.
+    reached: Annotated[Reached, Field("choice", REACHED)] = "sentence"
+    reachedby: Annotated[str, Field("choice", tuple(KINDS), clears=("reachedclass",))] = "wordpiece"
+    after: Annotated[int | None, Field("number", Of.LAYERS)] = None
+    reachedclass: Annotated[str | None, Field("text", 80)] = None
 
     # Relations between words.
     relation: Annotated[str, Field("text", 80)] = ALL

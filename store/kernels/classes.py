@@ -123,12 +123,19 @@ class ClassMeans(NamedTuple):
         means: NDArray[np.float32] = (sums / np.where(drawn > 0, drawn, np.nan)).astype(np.float32)
         return means
 
-    def interval(self, counts: Counts, watch: Watch = lambda _: None) -> NDArray[np.float64]:
-        """95% intervals of the means: (bound, number, class); NaN where fewer than two sentences count."""
+    def interval(
+        self, counts: Counts, places: NDArray[np.intp] | None = None, watch: Watch = lambda _: None
+    ) -> NDArray[np.float64]:
+        """95% intervals of the means, of all classes or of those in some places: (bound, number, class).
+
+        NaN elsewhere, and where fewer than two sentences count.
+        """
         bounds = np.full((len(PERCENTILES), len(self.values), len(self.classes)), np.nan)
-        for place in np.flatnonzero(self.counted > 1).tolist():
-            watch(place / len(self.classes))
-            bounds[..., place] = _percentiles(self.replicates(counts, place))
+        chosen = np.arange(len(self.classes)) if places is None else places
+        for number, place in enumerate(chosen.tolist()):
+            watch(number / len(chosen))
+            if self.counted[place] > 1:
+                bounds[..., place] = _percentiles(self.replicates(counts, place))
         return bounds
 
     def _sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -141,15 +148,20 @@ class ClassMeans(NamedTuple):
 
 
 def compared_intervals(
-    own: ClassMeans, other: ClassMeans, counts: Counts, watch: Watch = lambda _: None
+    own: ClassMeans,
+    other: ClassMeans,
+    counts: Counts,
+    places: NDArray[np.intp] | None = None,
+    watch: Watch = lambda _: None,
 ) -> NDArray[np.float64]:
     """95% intervals of the means of two parts with the same classes and of their difference: (3, bound, number, class).
 
-    NaN where fewer than two sentences count.
+    Of all classes or of those in some places; NaN elsewhere, and where fewer than two sentences count.
     """
     bounds = np.full((3, len(PERCENTILES), len(own.values), len(own.classes)), np.nan)
-    for place in range(len(own.classes)):
-        watch(place / len(own.classes))
+    chosen = np.arange(len(own.classes)) if places is None else places
+    for at, place in enumerate(chosen.tolist()):
+        watch(at / len(chosen))
         both = [each.replicates(counts, place) for each in (own, other)]
         counted = [int(each.counted[place]) for each in (own, other)]
         numbers = ((both[0], counted[0]), (both[1], counted[1]), (both[0] - both[1], min(counted)))
