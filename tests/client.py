@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from werkzeug.routing import Rule
 
 from dashboard import pages
 from dashboard.app import create_app
@@ -19,6 +20,20 @@ from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
 from store import Corpus, StoreError
 from tests.sentences import a_pair
+
+
+def compile_once() -> None:
+    """Let applications share what werkzeug compiles of a route: tests make hundreds of applications of the same routes."""
+    compile_builder, compiled = Rule._compile_builder, dict[tuple[str, str, bool], Any]()
+
+    def compile_or_take(rule: Rule, append_unknown: bool = True) -> Any:
+        key = rule.rule, repr(rule.defaults), append_unknown
+        return compiled.get(key) or compiled.setdefault(key, compile_builder(rule, append_unknown))
+
+    Rule._compile_builder = compile_or_take  # type: ignore[method-assign]
+
+
+compile_once()
 
 
 @pytest.fixture(scope="module")

@@ -68,6 +68,7 @@ def goes_by_the_shown_order(page: Page, ranked: list[str]) -> None:
     expect(page.locator(".panel-names b").first).not_to_be_empty()
 
 
+@pytest.mark.slow
 def test_a_minimum_leaves_heads_out_says_how_many_are_shown_and_all_can_be_shown_again(
     visit: Visit, tiny_server: str, tiny_corpus: Corpus
 ) -> None:

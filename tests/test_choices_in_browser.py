@@ -44,6 +44,7 @@ def head(visit: Visit, space_server: str) -> Page:
     return drawn(visit(f"{space_server}/head?layer=1&head=0"))
 
 
+@pytest.mark.slow
 def test_points_are_coloured_by_each_kind_of_column_and_the_legend_says_ranges_and_counts(
     head: Page, space: Corpus
 ) -> None:

@@ -48,7 +48,9 @@ def test_growing_beyond_the_sample_measures_nothing_again(
     assert store.open_corpus(ingest(tmp_path / "store")).divergence.identical(before)
 
 
-@pytest.mark.parametrize("moment", [(divergence, "create_arrays"), (pipeline, "complete")])
+@pytest.mark.parametrize(
+    "moment", [pytest.param((divergence, "create_arrays"), marks=pytest.mark.slow), (pipeline, "complete")]
+)
 def test_divergence_of_a_plan_is_not_seen_before_its_sentences(
     moment: Target, copy: str, ingest: Ingest, odd_model: Path, tiny_store: str
 ) -> None:
@@ -63,6 +65,7 @@ def test_divergence_of_a_plan_is_not_seen_before_its_sentences(
     assert divergence.identical(store.open_corpus(tiny_store).divergence)
 
 
+@pytest.mark.slow
 def test_a_model_whose_divergence_is_measured_for_the_first_time_has_none(
     ingest: Ingest, odd_model: Path, tmp_path: Path
 ) -> None:
@@ -95,6 +98,7 @@ def test_a_sample_of_all_is_the_same_on_both_devices(copy: str, ingest: Ingest, 
     np.testing.assert_allclose(divergence, expected, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_growing_on_a_cpu_keeps_what_was_measured_over_more_than_the_sample(
     ingest: Ingest, gpu: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -122,7 +122,11 @@ def commit_unpublished(place: str) -> None:
         writer.commit("work that is not published yet")
 
 
-@pytest.mark.parametrize("committed", [False, True], ids=["both branches name it", "branch ingest is further"])
+@pytest.mark.parametrize(
+    "committed",
+    [pytest.param(False, marks=pytest.mark.slow), True],
+    ids=["both branches name it", "branch ingest is further"],
+)
 @pytest.mark.parametrize(
     "damage",
     [Path.unlink, lambda file: file.write_bytes(b"broken"), damage_unnoticed],
@@ -150,7 +154,7 @@ def test_a_damaged_snapshot_is_put_aside_and_not_deleted(copy: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["checksums", "fingerprints"])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_flipped_bit_in_a_list_is_told_from_damaged_data(
     name: str, seed: int, copy: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

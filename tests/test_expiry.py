@@ -59,6 +59,7 @@ def test_an_expired_snapshot_is_reported_as_missing(copy: str) -> None:
         store.open_snapshot(copy, oldest)
 
 
+@pytest.mark.slow
 def test_an_ingest_goes_on_after_its_history_expired(copy: str, ingest: Ingest) -> None:
     expire(copy, timedelta(0))
     ingest(Path(copy), sentences=20)

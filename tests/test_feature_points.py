@@ -28,10 +28,10 @@ CLOSE = {"rtol": 1e-3, "atol": 1e-3}
 
 
 @pytest.fixture(scope="module")
-def twelve(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Features, Any]:
-    """A model of 12 layers, narrow, on 5 sentences and a review; the model itself."""
-    place = tmp_path_factory.mktemp("twelve")
-    folder = save_model(place / "model", layers=12, channels=4)
+def four(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Features, Any]:
+    """A model of 4 layers, narrow, on 5 sentences and a review; the model itself."""
+    place = tmp_path_factory.mktemp("four")
+    folder = save_model(place / "model", layers=4, channels=4)
     url = ingest(place / "store", model=folder, sentences=5, **(FEATURES | {"features": "pca-joint"}))
     return store.open_corpus(url).features("sample"), load(folder)
 
@@ -86,9 +86,9 @@ def test_a_person_reads_layer_and_kind() -> None:
 # -- numbers --------------------------------------------------------------------------------------------
 
 
-def test_every_point_of_twelve_layers_is_that_of_the_forward_pass_written_out(twelve: tuple[Features, Any]) -> None:
-    features, model = twelve
-    assert features.points == point_names(12)
+def test_every_point_of_four_layers_is_that_of_the_forward_pass_written_out(four: tuple[Features, Any]) -> None:
+    features, model = four
+    assert features.points == point_names(4)
     check_points(features, model, slice(None))
 
 
@@ -110,8 +110,8 @@ def test_every_point_of_the_embedded_model_is_that_of_the_forward_pass_written_o
     check_points(features, load(find_checkpoint(EMBEDDED).folder), slice(0, 12))
 
 
-def test_the_forward_pass_written_out_ends_where_transformers_does(twelve: tuple[Features, Any]) -> None:
-    features, model = twelve
+def test_the_forward_pass_written_out_ends_where_transformers_does(four: tuple[Features, Any]) -> None:
+    features, model = four
     rows = inputs(features)[0]
     ids = torch.tensor(features.tokens.token_id.values[rows][None].astype(np.int64))
     with torch.inference_mode():
@@ -131,8 +131,8 @@ def test_outputs_of_layers_are_the_hidden_states_of_transformers(default_store: 
         np.testing.assert_allclose(features.feature.sel(point=name), hidden[number][0], **CLOSE)
 
 
-def test_values_are_those_of_the_forward_pass_written_out(twelve: tuple[Features, Any]) -> None:
-    features, model = twelve
+def test_values_are_those_of_the_forward_pass_written_out(four: tuple[Features, Any]) -> None:
+    features, model = four
     for rows in inputs(features):
         points = expected(model, features, rows)
         for layer in range(12):

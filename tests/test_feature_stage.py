@@ -185,6 +185,7 @@ def test_a_token_set_that_is_not_requested_again_stays_as_it_is(copy: Path, inge
     ]
 
 
+@pytest.mark.slow
 def test_the_finer_set_stays_when_it_is_not_requested_again(copy: Path, ingest: Ingest) -> None:
     ingest(copy, sentences=5, points="fine", **JOINT)
     assert len(store.open_corpus(ingest(copy, sentences=6, **JOINT)).features("sample").points) == 12
@@ -238,6 +239,7 @@ def test_readers_of_an_interrupted_ingest_see_no_part_of_a_token_set(
         np.testing.assert_array_equal(after[path], array, err_msg=path)
 
 
+@pytest.mark.slow
 def test_the_next_run_finishes_what_an_interrupted_one_began(
     ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path
 ) -> None:
@@ -273,6 +275,7 @@ def test_an_unfinished_review_that_is_not_requested_again_stays_as_it_is(
     ]
 
 
+@pytest.mark.slow
 def test_a_view_that_went_with_its_token_set_comes_back_after_an_interruption(copy: Path, ingest: Ingest) -> None:
     each = {"features": "pca-each", "reviews": "none"}
     interrupted(ingest, copy, (FeatureDrawing, "draw"), after=0, sentences=15, **each)
@@ -295,6 +298,7 @@ def pools() -> Iterator[list[ThreadPoolExecutor]]:
         pool.shutdown()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("pools")
 def test_the_picture_of_values_comes_back_where_its_view_is_not_requested_again(
     copy: Path, ingest: Ingest, monkeypatch: pytest.MonkeyPatch

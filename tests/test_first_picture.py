@@ -32,7 +32,7 @@ def early_store(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str
     return str(made_once(tmp_path_factory, "early", stop))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def reader(early_store: str) -> FlaskClient:
     return create_app(ServedStore(early_store)).server.test_client()
 

@@ -28,6 +28,7 @@ from tests.access import (
     sign_in,
 )
 
+Closed = tuple[str, Flask]
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 HEALTH = {"/_healthz", "/_readyz"}
 SIGNING_IN = {"/login", "/logout", "/fonts/<name>"}
@@ -108,12 +109,17 @@ def rules_that_answer(
     return {rule for rule, path in links.items() for method in methods if comes_through(client, path, method, headers)}
 
 
-@pytest.mark.parametrize("kind", OPEN)
+@pytest.fixture(scope="module", params=OPEN)
+def closed(request: pytest.FixtureRequest, tiny_store: str, tmp_path_factory: pytest.TempPathFactory) -> Closed:
+    """A kind of access, and an application of it."""
+    return request.param, server_of(tiny_store, access_of(request.param, tmp_path_factory.mktemp("access")))
+
+
 @pytest.mark.parametrize("headers", HEADERS, ids=["none", "identity", "page"])
 def test_only_health_and_signing_in_answer_to_nobody(
-    kind: str, headers: Mapping[str, str], tiny_store: str, tmp_path: Path
+    headers: Mapping[str, str], closed: Closed, tiny_store: str
 ) -> None:
-    server = server_of(tiny_store, access_of(kind, tmp_path))
+    kind, server = closed
     links = paths(server, open_corpus(tiny_store))
     assert len(links) > 60
     assert rules_that_answer(server.test_client(), links, headers) == OPEN[kind]

@@ -41,7 +41,13 @@ def test_a_file_that_hides_the_dashboard_is_named_where_notes_are_read(name: str
     assert ended.stderr.splitlines()[-1].startswith(f"ImportError: {file} hides the package 'dashboard' of Headscape.")
 
 
-@pytest.mark.parametrize("name", ["ingest.py", "ingest/__init__.py", "dashboard.py", "store/reviews.csv"])
+#: What hides nothing either, in a process of its own each.
+OTHERS = ("ingest/__init__.py", "dashboard.py")
+
+
+@pytest.mark.parametrize(
+    "name", ["ingest.py", *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS), "store/reviews.csv"]
+)
 def test_what_hides_nothing_that_is_needed_is_no_obstacle(name: str, tmp_path: Path, tiny_store: str) -> None:
     hide(tmp_path, name)
     ended = python(tmp_path, "-c", OPEN.format(store=tiny_store))

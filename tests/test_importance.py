@@ -110,6 +110,7 @@ def test_another_number_of_sentences_is_computed_anew(copy: Path, judge: Ingest,
     assert store.open_corpus(str(copy)).importance.attrs["sentences"] == SENTENCES + 2
 
 
+@pytest.mark.slow
 def test_growth_that_brings_other_sentences_is_computed_anew(copy: Path, judge: Ingest, computed: Computed) -> None:
     """All sentences are asked for: there are more of them now."""
     judge(copy, importance=1000)
@@ -135,6 +136,7 @@ def test_a_killed_run_goes_on_where_it_was(
     np.testing.assert_array_equal(importance.change, expected.change)
 
 
+@pytest.mark.slow
 def test_readers_of_a_killed_run_have_the_numbers_of_the_run_before(copy: Path, judge: Ingest) -> None:
     before = store.open_corpus(str(copy)).importance
     interrupted(judge, copy, (SilencedModel, "loss"), after=4, importance=SENTENCES + 2)

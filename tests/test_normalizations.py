@@ -192,7 +192,7 @@ def test_every_normalization_is_explained(constants: xr.Dataset) -> None:
     assert constants.attrs["judged_on"].endswith(" held-out sentences")
 
 
-@pytest.mark.parametrize(("judged", "commits_of_26_and_40"), [(2, 1), (100, 2)])
+@pytest.mark.parametrize(("judged", "commits_of_26_and_40"), [(2, 1), pytest.param(100, 2, marks=pytest.mark.slow)])
 def test_normalizations_are_computed_again_only_where_sample_or_judges_have_grown(
     judged: int,
     commits_of_26_and_40: int,

@@ -207,6 +207,7 @@ def pair_blocks(messages: list[str]) -> list[int]:
     return [int(message.rpartition(" ")[2]) for message in messages if ": pairs block " in message]
 
 
+@pytest.mark.slow
 def test_an_interrupted_search_goes_on_where_it_was(
     copy: str,
     ingest: Ingest,

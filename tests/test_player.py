@@ -3,6 +3,7 @@
 import re
 from contextlib import suppress
 
+import pytest
 from playwright.sync_api import Error, Page, Route, expect
 
 from store import Corpus
@@ -39,6 +40,7 @@ NOTE_ABOVE = """() => {
 }"""
 
 
+@pytest.mark.slow
 def test_pausing_and_playing_on_leaves_no_point_out(visit: Visit, tiny_server: str) -> None:
     page = drawn(visit(f"{tiny_server}/features?point=L00.feedforward"))
     page.evaluate(NOTE)

@@ -133,6 +133,7 @@ def card_covers_nothing(page: Page) -> None:
     until(page, f"({CARD})().then(({{ lines, covered, inside }}) => lines > 0 && covered === 0 && inside)")
 
 
+@pytest.mark.slow
 def test_how_many_lines_of_which_queries_and_weights_is_a_choice(chosen: Page, space: Corpus) -> None:
     pattern, position = pattern_of(space, TOKEN)
     rows = table(chosen, "Strongest weights in its sentence").locator("tbody tr")

@@ -152,6 +152,7 @@ def test_the_next_run_finishes_the_views_of_an_interrupted_one(
         np.testing.assert_array_equal(arrays[path], array, err_msg=path)
 
 
+@pytest.mark.slow
 def test_an_unfinished_view_that_is_not_requested_again_stays_as_it_is(
     cut_short: str, ingest: Ingest, commits: Callable[[str], list[str]], tmp_path: Path
 ) -> None:
@@ -171,6 +172,7 @@ def test_a_new_model_that_is_interrupted_before_its_first_view_is_not_there(inge
         store.open_corpus(str(place))
 
 
+@pytest.mark.slow
 def test_the_next_run_shows_the_pictures_of_an_interrupted_one_of_which_readers_saw_nothing(
     copy: Path, ingest: Ingest
 ) -> None:
@@ -187,11 +189,13 @@ def test_the_next_run_shows_the_pictures_of_an_interrupted_one_of_which_readers_
 # -- pictures that look for neighbours ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_pictures_with_the_same_neighbours_are_made_and_published_together(ingest: Ingest, tmp_path: Path) -> None:
     place = ingest(tmp_path / "store", sentences=15, views="pca-exact-2d,tsne-raw-2d,tsne-raw-3d,tsne-exact-2d")
     assert publications(place) == 3
 
 
+@pytest.mark.slow
 def test_pictures_of_neighbours_after_growth_equal_those_made_at_once(
     ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path
 ) -> None:
@@ -204,6 +208,7 @@ def test_pictures_of_neighbours_after_growth_equal_those_made_at_once(
         np.testing.assert_array_equal(arrays[path], array, err_msg=path)
 
 
+@pytest.mark.slow
 def test_block_hashes_are_read_once_for_all_layers(
     ingest: Ingest, tiny_model: Path, odd_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

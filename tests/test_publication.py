@@ -178,7 +178,7 @@ def test_an_ingest_killed_before_publication_is_published_by_the_next(
     assert store.open_corpus(copy).n_sentences == 20
 
 
-@pytest.mark.parametrize("blocks", [0, 2])
+@pytest.mark.parametrize("blocks", [pytest.param(0, marks=pytest.mark.slow), 2])
 def test_a_model_that_is_half_grown_stays_sound_when_another_is_published(
     blocks: int,
     copy: str,
@@ -213,7 +213,7 @@ def test_no_picture_of_two_fits_is_shown_when_another_model_is_published_while_i
     assert store.open_corpus(copy, model=name).views == []
 
 
-@pytest.mark.parametrize("sentences", [10, 20])
+@pytest.mark.parametrize("sentences", [pytest.param(10, marks=pytest.mark.slow), 20])
 def test_a_model_keeps_its_picture_when_a_smaller_ingest_follows_a_killed_larger_one(
     sentences: int, copy: str, ingest: Ingest
 ) -> None:
@@ -231,6 +231,7 @@ def test_a_smaller_ingest_after_a_killed_larger_one_is_whole(copy: str, ingest: 
     np.testing.assert_array_equal(grown.head_statistic, expected.head_statistic)
 
 
+@pytest.mark.slow
 def test_a_smaller_ingest_keeps_what_a_killed_larger_one_had_computed(
     copy: str,
     ingest: Ingest,

@@ -149,6 +149,7 @@ def relations_of(ingest: Ingest, tmp_path: Path) -> Callable[[str, int], xr.Data
     return relations_of
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
 def test_random_weights_are_run_once_where_a_corpus_grows_behind_their_blocks(
     relations_of: Callable[[str, int], xr.Dataset], monkeypatch: pytest.MonkeyPatch

@@ -185,6 +185,7 @@ def test_results_can_be_saved(corpus: store.Corpus, tmp_path: Path) -> None:
         assert xr.open_dataset(tmp_path / f"{number}.nc").sizes == result.sizes
 
 
+@pytest.mark.slow
 def test_a_killed_stage_ends_as_if_it_had_not_been(
     ingest: Ingest, bank: Path, roles_store: str, read_arrays: ReadArrays, tmp_path: Path
 ) -> None:

@@ -128,6 +128,7 @@ def test_every_category_has_its_swatch_in_the_readers_theme_and_so_it_is_with_wh
     says_what_the_page_says(page, "all points", alike, pixels, written)
 
 
+@pytest.mark.slow
 def test_a_ramp_has_its_ends_and_what_they_and_the_page_say(show: Show, alike: ModelPair) -> None:
     page = show("one head", "&colour=entropy")
     pixels, written = save(page)

@@ -163,6 +163,7 @@ def measured(address: str) -> bool:
     return len(sizes) == 2 and all(size > 1e7 for size in sizes)
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
 def test_metrics_are_of_all_workers_and_outlive_them(served: Served) -> None:
     server, address = served

@@ -102,6 +102,7 @@ def test_a_link_brings_a_pair_back_whose_filter_leaves_one_side_s_queries_and_th
     is_accessible(page)
 
 
+@pytest.mark.slow
 def test_markup_emoji_and_arabic_are_shown_as_they_were_typed(page: Page) -> None:
     type_text(page, HOSTILE)
     line = page.locator(".sentence-text")
@@ -113,6 +114,7 @@ def test_markup_emoji_and_arabic_are_shown_as_they_were_typed(page: Page) -> Non
     assert line.evaluate("element => getComputedStyle(element).direction") == "rtl"
 
 
+@pytest.mark.slow
 def test_ten_thousand_words_are_cut_with_a_notice(page: Page) -> None:
     type_text(page, "film " * 10_000)
     notice = f"The text is cut at {MAX_LENGTH} wordpieces, the limit of this store. Type a shorter text, or its parts one by one."

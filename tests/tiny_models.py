@@ -117,7 +117,9 @@ def any_model(request: pytest.FixtureRequest) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session", params=["tiny_model", "odd_model", "roberta_model"])
+@pytest.fixture(
+    scope="session", params=["odd_model", "roberta_model", pytest.param("tiny_model", marks=pytest.mark.slow)]
+)
 def any_family(request: pytest.FixtureRequest) -> Path:
     """The same, and one of every other family."""
     folder: Path = request.getfixturevalue(request.param)
