@@ -304,10 +304,8 @@ def test_a_size_is_refused_under_the_name_that_its_config_has(tmp_path: Path) ->
 # -- whole stores ---------------------------------------------------------------------------------------
 
 
-#: Norms after and before attention, scores that follow from more than queries and keys, rotated vectors, a mask, no special tokens.
-STORED = ["deberta-v2", "eurobert", "gpt2"]
-#: What these add is compared above, without a store.
-OTHERS = ["distilbert", "albert", "modernbert", "mpnet"]
+#: Scores of more than queries and keys, turned vectors, a mask. What the others add is compared above, without a store.
+STORED, OTHERS = ["deberta-v2", "eurobert", "gpt2"], ["distilbert", "albert", "modernbert", "mpnet"]
 
 
 @pytest.fixture(scope="module", params=[*STORED, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)])
