@@ -33,7 +33,7 @@ EXAMPLES = {
 #: Of routes of feature points.
 OF_FEATURES = {"view": "pca-each"}
 #: What a query string says where an address has this part.
-QUERIES = {"/typed/": "?text=x", "/hypothesis.": "?hquery=the"}
+QUERIES = {"/typed/": "?text=x", "/hypothesis.": "?hquery=the", "/reach-labels.": "?labelled=negative"}
 #: Files of words: the corpus of the other files has none. What a query string chooses in them.
 OF_WORDS = {
     "relations": "",
@@ -105,8 +105,8 @@ def of_roles(address: str) -> str | None:
 
 
 def runs_a_model(address: str) -> bool:
-    """Whether the file is of what a model does without heads: tests/test_curve_of_heads.py has it."""
-    return "/curve." in address
+    """Whether the file is of what a model itself gives: tests/test_curve_of_heads.py and tests/test_vector_of_sentence.py have these."""
+    return any(f"/{name}." in address for name in ("curve", "vector", "alike"))
 
 
 @pytest.mark.parametrize("name", OF_ROLES)
@@ -115,13 +115,19 @@ def test_every_file_of_roles_names_its_model_and_its_snapshot(name: str, roles_s
     expect_named(corpus, roles_store, lambda address: of_roles(address) == name)
 
 
-def of_mixing(address: str) -> bool:
-    """What arrives, of which the two models of page Compare have nothing."""
-    return "/arrival." in address
+#: Files of what arrives, of which the two models of page Compare have nothing.
+OF_MIXING = ("arrival", "reach", "reach-labels")
 
 
-def test_the_file_of_what_arrives_names_its_model_and_its_snapshot(tiny_store: str) -> None:
-    expect_named(store.open_corpus(tiny_store), tiny_store, of_mixing)
+def of_mixing(address: str) -> str | None:
+    """Which of the files of what arrives it is; None for another file."""
+    name = address.rpartition("/")[2].partition(".")[0]
+    return name if name in OF_MIXING else None
+
+
+@pytest.mark.parametrize("name", OF_MIXING)
+def test_every_file_of_what_arrives_names_its_model_and_its_snapshot(name: str, tiny_store: str) -> None:
+    expect_named(store.open_corpus(tiny_store), tiny_store, lambda address: of_mixing(address) == name)
 
 
 @pytest.mark.parametrize("name", OF_WORDS)

@@ -14,8 +14,10 @@ from dashboard.sentence.likeness import Likeness, draw_likeness, nearest_sentenc
 from dashboard.sentence.methods import Decomposed
 from dashboard.sentence.sentence import Sentence
 from dashboard.sentence.vector import VectorShares, chosen_answer, draw_vector, vector_shares, words_of
+from dashboard.ui.files import Provenance
 from dashboard.web.state import LinkState
-from store import Corpus, open_corpus
+from store import Corpus, open_corpus, open_snapshot
+from store.phrases import PROVENANCE
 from tests.client import csv_rows, shown
 from tests.components import components
 from tests.plain_decomposition import plain_decompx
@@ -176,3 +178,10 @@ def test_a_page_offers_both_and_runs_no_model(client: FlaskClient) -> None:
     below = shown(client, "below", "/sentence", "?sentence=3&layer=1")
     assert "Split the vector over words" in below
     assert "Take the nearest" in below
+
+
+@pytest.mark.parametrize("file", ["vector.csv", "alike.csv?alike=5"])
+def test_a_file_names_its_model_and_its_snapshot(client: FlaskClient, base: str, tiny_store: str, file: str) -> None:
+    rows = csv_rows(client.get(f"{base}/sentence/3/{file}").data)
+    snapshot = open_snapshot(tiny_store)
+    assert {row[PROVENANCE] for row in rows} == {str(Provenance.of(snapshot, [open_corpus(tiny_store).name]))}
