@@ -68,6 +68,17 @@ def test_given_and_kept_attention_make_one(drawn: HeadTokens) -> None:
     np.testing.assert_allclose(of(drawn, "given") + of(drawn, "to_self"), 1)
 
 
+@pytest.mark.parametrize("target", ["cls", "sentence"])
+def test_what_arrives_of_a_token_is_its_reach_after_the_last_layer(tiny_corpus: Corpus, target: str) -> None:
+    drawn = HeadTokens(tiny_corpus, TOKENS, 1, 0)
+    stored = tiny_corpus.token_reach.sel(target=target).values[-1][drawn.rows]
+    np.testing.assert_array_equal(of(drawn, f"reach_{target}")[0], np.stack([stored, stored], axis=-1))
+
+
+def test_a_store_that_does_not_know_what_arrives_has_no_column_of_it(two_views: Corpus) -> None:
+    assert [name for name in columns(two_views) if name.startswith("reach")] == []
+
+
 def test_places_in_a_sentence_start_with_0_and_end_with_1(drawn: HeadTokens) -> None:
     size = int(drawn.corpus.sentences.row_size[0])
     np.testing.assert_allclose(of(drawn, "position_share")[0, :size, 0], np.linspace(0, 1, size))

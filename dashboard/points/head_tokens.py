@@ -20,6 +20,7 @@ from dashboard.ui.theme import COLOURED
 from dashboard.web.results import cached
 from dashboard.web.state import Within
 from store import STATISTICS, Corpus
+from store.repository.errors import NotIngested
 from store.schema.corpus import CONTINUATION, NO_WORD, OPENS, PUNCTUATION, SEP, SPECIAL, SYMBOL
 from store.schema.model import ROLES
 
@@ -32,6 +33,8 @@ FREQUENCIES = (2, 10, 100, 1_000)
 KINDS = ("[CLS]", "[SEP]", "full stop or comma", "symbol", "continuation", "word", "other special token")
 #: AttentionViz colours [CLS] and [SEP] with the punctuation; here they are a category of their own beside it.
 PUNCTUATION_NAMES = ("word", "punctuation", "[CLS] or [SEP]")
+#: By the target that a token reaches, what arrives there of it.
+REACHES = {"cls": "share of [CLS]'s vector", "sentence": "share of the sentence vector"}
 #: Names of the bands that begin at `FREQUENCIES`.
 FREQUENCY_BANDS = ("once", "2 to 9 times", "10 to 99 times", "100 to 999 times", "1,000 times and more")
 
@@ -203,6 +206,11 @@ def read_given(drawn: HeadTokens) -> Numbers:
     return 1 - read_statistic(drawn, name="to_self")
 
 
+def read_reach(drawn: HeadTokens, *, target: str) -> Numbers:
+    """Share of the token in a vector after the last layer, over an even share (`store.reach`)."""
+    return _numbers(last_reach(drawn.corpus, target)[drawn.rows])
+
+
 def read_label(drawn: HeadTokens) -> Codes:
     """Label of the sentence's review, as a code of the data's label names."""
     return _codes(drawn.of_sentences(drawn.corpus.sentences.label.values))
@@ -231,6 +239,13 @@ def piece_counts(corpus: Corpus) -> NDArray[np.int64]:
 
 
 @cached
+def last_reach(corpus: Corpus, target: str) -> NDArray[np.float16]:
+    """Reach of every token after the last layer: (row,)."""
+    reach: NDArray[np.float16] = corpus.token_reach.sel(target=target).isel(layer=-1).values
+    return reach
+
+
+@cached
 def piece_lengths(corpus: Corpus) -> NDArray[np.int64]:
     """Characters of the text that each wordpiece stands for: (vocab,)."""
     return np.fromiter((len(str(text)) for text in corpus.piece_texts), np.int64)
@@ -248,7 +263,8 @@ def _codes(values: NDArray[np.generic]) -> Codes:
 def columns(corpus: Corpus) -> dict[str, Column]:
     """All columns of a corpus by name, in the order of the menu."""
     own = [*_position_columns(), *_token_columns(), *_frequency_columns()]
-    every = [*own, *_head_columns(), *_word_columns(corpus), *_sentence_columns(corpus), *_data_columns(corpus)]
+    of_model = [*_head_columns(), *_reach_columns(corpus)]
+    every = [*own, *of_model, *_word_columns(corpus), *_sentence_columns(corpus), *_data_columns(corpus)]
     return {column.name: column for column in every}
 
 
@@ -311,6 +327,19 @@ def _head_columns() -> list[Column]:
         Column("value_norm", "value norm ‖f(x)‖", per_head=True, read=read_value_norm),
         *statistics,
         Column("given", "attention given to other tokens", unit="share", per_head=True, read=read_given),
+    ]
+
+
+def _reach_columns(corpus: Corpus) -> list[Column]:
+    """What of a token arrives in [CLS] and in the mean of the sentence, where the store knows it."""
+    try:
+        targets = corpus.token_reach.target.values.tolist()
+    except NotIngested:
+        return []
+    return [
+        Column(f"reach_{target}", title, unit="× even share", read=partial(read_reach, target=target))
+        for target, title in REACHES.items()
+        if target in targets
     ]
 
 
