@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ingest.run.settings import NONE, Settings
 from store import StoreError
+from tests.bench.agreement import agreement
 from tests.bench.answers import answers
 from tests.bench.arrival import arrival
 from tests.bench.attentionviz import against_attentionviz
@@ -73,6 +74,7 @@ BENCHMARKS: dict[str, Callable[[], int | None]] = {
     "fidelity": fidelity,
     "attentionviz": lambda: against_attentionviz(STORE),
     "answers": answers,
+    "agreement": lambda: agreement(SERVED),
     "arrival": lambda: arrival(SERVED),
     "encoders": encoders,
     "families": families,
