@@ -44,7 +44,7 @@ def reference(any_family: Path, model: SentenceModel, eager: Callable[[Path], An
 
 def run(model: SentenceModel, replaced: Replaced) -> Vectors:
     pair = model.tokenize(FIRST, SECOND)
-    return model.run(pair.tokens, pair.token_type, replaced)
+    return model.run(pair.tokens, pair.token_type, replaced, products=True)
 
 
 def replacements(model: SentenceModel) -> dict[str, Replaced]:

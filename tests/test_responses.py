@@ -153,23 +153,21 @@ def _page(client: FlaskClient, pathname: str, search: str = "") -> bytes:
 
 
 def test_a_page_is_cached_for_its_link(client: FlaskClient, tmp_path: Path) -> None:
-    pages = [
-        _page(client, "/statistics", search) for search in ("?layer=0&head=0", "?layer=0&head=1") for _ in range(2)
-    ]
+    pages = [_page(client, "/map", search) for search in ("?layer=0&head=0", "?layer=0&head=1") for _ in range(2)]
     assert len(list((tmp_path / "responses").iterdir())) == 2
     assert pages[0] == pages[1] != pages[2] == pages[3]
 
 
 def test_a_page_of_a_link_that_no_page_writes_is_not_cached(client: FlaskClient, tmp_path: Path) -> None:
     for search in ("?x=1", "?layer=00", "?layer=0&layer=1", "?layer=99", "?model=none"):
-        _page(client, "/statistics", search)
+        _page(client, "/map", search)
         assert not (tmp_path / "responses").exists(), search
-    _page(client, "/statistics/", "?layer=1")
+    _page(client, "/map/", "?layer=1")
     assert not (tmp_path / "responses").exists()
 
 
 def test_a_page_that_completes_a_bare_link_is_cached(client: FlaskClient, tmp_path: Path) -> None:
-    assert _page(client, "/statistics") == _page(client, "/statistics")
+    assert _page(client, "/map") == _page(client, "/map")
     assert len(list((tmp_path / "responses").iterdir())) == 1
 
 

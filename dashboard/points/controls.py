@@ -338,7 +338,7 @@ def overlay_legend(marks: list[tuple[str, str]]) -> html.P:
     """The legend of the marks; empty without any, with the same room: a click moves nothing."""
     chips = [html.Span([html.Span(className=f"over {kind}"), meaning], className="chip") for kind, meaning in marks]
     if not chips:
-        return html.P(className="legend over-points")
+        return html.P([], className="legend over-points")
     named: Any = {"aria-label": "Marks over the points", "role": "group"}  # a narrow window scrolls it
     return html.P([html.Span("Over the points:"), *chips], className="legend over-points", tabIndex=0, **named)
 

@@ -44,7 +44,10 @@ export const weightAt = (layer, head, query, key) =>
 export const headCodes = ({ codes, queries, keys }, head) =>
   codes.subarray(head * queries * keys, (head + 1) * queries * keys);
 
-/** Codes of a difference, [query, key]: what is above 0, the first head, less what is below, the second. @param {Layer} layer */
+/**
+ * Codes of a difference, [query, key]: what is above 0, the first head, less what is below, the second.
+ * @param {Layer} layer
+ */
 export function signedCodes(layer) {
   const below = headCodes(layer, 1);
   return Int32Array.from(headCodes(layer, 0), (code, i) => code - below[i]);
