@@ -147,8 +147,11 @@ def test_a_number_is_a_sentence_of_the_corpus(client: FlaskClient, base: str, ti
     assert str(tiny_corpus.sentences.text.values[5]).split()[0].lower() in [word for _, word in second]
 
 
-def test_an_unknown_number_is_refused_with_the_known_ones(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:
-    answer = client.get(f"{base}/sentence/3/alike.csv?alike=99999")
+@pytest.mark.parametrize("digits", [5, 5_000])
+def test_an_unknown_number_is_refused_with_the_known_ones(
+    client: FlaskClient, base: str, tiny_corpus: Corpus, digits: int
+) -> None:
+    answer = client.get(f"{base}/sentence/3/alike.csv?alike={'9' * digits}")
     assert answer.status_code == 400
     assert f"Give a number from 0 to {tiny_corpus.n_sentences - 1:,}" in answer.text
 

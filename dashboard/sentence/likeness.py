@@ -39,6 +39,8 @@ LISTED, HEIGHT, ROW = 5, 640, 18
 BESIDE, COLUMN = 90, 13
 #: Words named at an axis, and characters of a sentence in a list.
 NAMED, LONGEST = 64, 80
+#: Digits of a number that are read: no corpus has as many sentences, and Python reads no more than 4,300.
+DIGITS = 12
 #: The section as a link names it.
 WHY_ALIKE = "why-alike"
 _ABOUT = (
@@ -146,7 +148,7 @@ def other_sentence(served_store: ServedStore, corpus: Corpus, own: Sentence, ali
             raise Refusal(_NO_SAMPLE)
         found = corpus_sentence(served_store, corpus, near[0][0])
     elif alike.strip().isdecimal():
-        number, count = int(alike), encodable_sentences(corpus)
+        number, count = int(alike.strip()[:DIGITS]), encodable_sentences(corpus)
         if number >= count:
             raise Refusal(_NO_NUMBER.format(f"{number:,}", count - 1))
         found = corpus_sentence(served_store, corpus, number)
