@@ -337,9 +337,8 @@ def _reach_columns(corpus: Corpus) -> list[Column]:
     except NotIngested:
         return []
     return [
-        Column(f"reach_{target}", title, unit="× even share", read=partial(read_reach, target=target))
-        for target, title in REACHES.items()
-        if target in targets
+        Column(f"reach_{target}", REACHES[target], unit="× even share", read=partial(read_reach, target=target))
+        for target in targets
     ]
 
 

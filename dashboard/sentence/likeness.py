@@ -140,10 +140,9 @@ def nearest_sentences(corpus: Corpus, sentence: Sentence) -> list[tuple[int, flo
     return [(place, float(cosines[place])) for place in order if str(texts[place]) != sentence.text][:LISTED]
 
 
-def other_sentence(served_store: ServedStore, corpus: Corpus, own: Sentence, alike: str) -> Sentence:
+def other_sentence(served_store: ServedStore, corpus: Corpus, near: list[tuple[int, float]], alike: str) -> Sentence:
     """The other sentence of a link, with DecompX: a number of the corpus, the nearest of the sample, or a typed text."""
     if alike == NEAREST:
-        near = nearest_sentences(corpus, own)
         if not near:
             raise Refusal(_NO_SAMPLE)
         found = corpus_sentence(served_store, corpus, near[0][0])
@@ -183,8 +182,8 @@ def compute_likeness(context: Context) -> list[object]:
     if not state.alike:
         return []
     own = decomposed(context.served_store, corpus, read_shown(context).sentence, DECOMPX)
-    other = other_sentence(context.served_store, corpus, own, state.alike)
     near, url = nearest_sentences(corpus, own), data_url(state, data_link(corpus))
+    other = other_sentence(context.served_store, corpus, near, state.alike)
     csv = f"{url}/alike.csv{query_string(state, {'alike': state.alike})}"
     return draw_likeness(likeness(own, other), other.text, csv) + _nearest(corpus, state, near)
 
@@ -301,7 +300,8 @@ def register(server: Flask, served_store: ServedStore) -> None:
     def split(snapshot: str, model: str, form: str, index: int | None = None) -> Response:
         corpus = corpus_of(served_store, snapshot, model)
         own = decomposed(served_store, corpus, requested_sentence(served_store, corpus, index), DECOMPX)
-        other = other_sentence(served_store, corpus, own, request.args.get("alike", NEAREST))
+        near = nearest_sentences(corpus, own)
+        other = other_sentence(served_store, corpus, near, request.args.get("alike", NEAREST))
         return file(iter([likeness_table(likeness(own, other))]), "alike", form)
 
     server.add_url_rule(f"{BASE}/sentence/<int:index>/alike.{FORM}", "likeness of a sentence", split)

@@ -17,6 +17,7 @@ from dashboard.ui.controls import action, choice, info
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.files import FORM, Table, file
 from dashboard.ui.markup import heading, scrolling
+from dashboard.ui.small_pictures import signed_bar
 from dashboard.ui.text import decimal, signed, significant, with_commands
 from dashboard.web.context import Context
 from dashboard.web.http import BASE, corpus_of, data_link
@@ -232,11 +233,14 @@ def _table(shown: VectorShares, state: LinkState, answer: int | None) -> html.Ta
             [
                 html.Th(html.Bdi(shown.words[place].name), scope="row"),
                 html.Td(f"{signed(100 * shown.shares[place] / shown.length, 1)}%", className="number"),
-                html.Td(_bar(shown.shares[place] / widest[0])),
+                html.Td(signed_bar(shown.shares[place] / widest[0])),
                 *(
                     []
                     if added is None
-                    else [html.Td(signed(added[place], 3), className="number"), html.Td(_bar(added[place] / widest[1]))]
+                    else [
+                        html.Td(signed(added[place], 3), className="number"),
+                        html.Td(signed_bar(added[place] / widest[1])),
+                    ]
                 ),
             ]
         )
@@ -245,13 +249,6 @@ def _table(shown: VectorShares, state: LinkState, answer: int | None) -> html.Ta
     return html.Table(
         [heading(columns, ("of its length", "of the output")), html.Tbody(rows)], className="rows of-words"
     )
-
-
-def _bar(share: float) -> html.Div:
-    """A bar from the middle: to the right where a word adds, to the left where it takes away."""
-    style = {"width": f"{50 * abs(share):.1f}%"}
-    bar: Any = html.Span(className="lifts" if share >= 0 else "lowers", style=style)
-    return html.Div(bar, className="signed-bar")
 
 
 def register(server: Flask, served_store: ServedStore) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from dash import html
@@ -16,6 +15,7 @@ from dashboard.ui.controls import info
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.glossary import defined
 from dashboard.ui.markup import heading
+from dashboard.ui.small_pictures import signed_bar
 from dashboard.ui.text import decimal, signed
 from dashboard.web.context import Context
 from dashboard.web.results import cached
@@ -187,7 +187,7 @@ def draw_why(shown: WhyPair | None) -> list[object]:
         html.P(
             [
                 f"{shown.head} gives {100 * shown.weight:.1f}% of the attention of “{shown.query}” to “{shown.key}”: "
-                f"its logit {decimal(shown.logit)} is ",
+                f"its score {decimal(shown.logit)} is ",
                 html.Strong(_compared(shown.total)),
                 ", most of it by ",
                 html.Strong(PARTS[max(shown.above, key=lambda name: shown.above[name] * np.sign(shown.total))]),
@@ -214,7 +214,5 @@ def _compared(total: float) -> str:
 
 def _row(title: str, part: float, widest: float) -> html.Tr:
     """A part with a bar from the middle, to the right where it lifts the key."""
-    style = {"width": f"{50 * abs(part) / widest:.1f}%"}
-    side = "lifts" if part >= 0 else "lowers"
-    bar: Any = html.Div(html.Span(className=side, style=style), className="signed-bar")
-    return html.Tr([html.Th(title, scope="row"), html.Td(signed(part, 2), className="number"), html.Td(bar)])
+    number = html.Td(signed(part, 2), className="number")
+    return html.Tr([html.Th(title, scope="row"), number, html.Td(signed_bar(part / widest))])

@@ -21,7 +21,7 @@ from dashboard.web.http import data_link
 from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
-from store.phrases import many
+from store.phrases import as_label, many
 from store.reach import FEWEST, KINDS, ClassedTokens, reach_by, reach_contrast
 from store.repository.errors import NotIngested
 from store.schema.corpus import NO_WORD
@@ -136,7 +136,7 @@ def read_reach(corpus: Corpus, state: LinkState) -> Reach:
     layer = corpus.layers - 1 if state.after is None else state.after
     kind, target = (state.reachedby if state.reachedby in kinds_of(corpus) else "wordpiece"), state.reached
     labels, label = shown_labels(corpus), state.labelled
-    every = _by(corpus, kind, target, layer, None)
+    every = _by(corpus, kind, target, layer, ())
     largest = _first(every, every.reach.values[0])
     hidden = _hidden_places(every)
     named = tuple(map(str, [*largest.category.values, *every.category.values[hidden]]))
@@ -169,21 +169,26 @@ def _sides(labels: Sequence[str], label: str) -> tuple[str, str]:
 
 
 @cached
-def _by(corpus: Corpus, kind: str, target: str, layer: int, only: tuple[str, ...] | None) -> xr.Dataset:
-    named = only or ()
+def _by(corpus: Corpus, kind: str, target: str, layer: int, only: tuple[str, ...]) -> xr.Dataset:
     watch = current_job().watch
-    return reach_by(corpus, kind, target, layers=[layer], chosen=None, fewest=FEWEST, watch=watch, only=named)
+    return reach_by(corpus, kind, target, layers=[layer], chosen=None, fewest=FEWEST, watch=watch, only=only)
 
 
 @cached
 def _contrast(
     corpus: Corpus, kind: str, target: str, layers: tuple[int, ...], label: str, only: tuple[str, ...]
 ) -> xr.Dataset:
-    code = corpus.label_names.index(label)
+    chosen, watch = tokens_of_label(corpus, label), current_job().watch
+    return reach_contrast(
+        corpus, kind, target, chosen=chosen, others=~chosen, layers=layers, fewest=FEWEST, watch=watch, only=only
+    )
+
+
+def tokens_of_label(corpus: Corpus, label: str) -> NDArray[np.bool_]:
+    """Which tokens are in sentences of a label: (token,)."""
     of_token = corpus.sentences.label.values[corpus.tokens.sentence_index.values[corpus.rows]]
-    parts = {"chosen": of_token == code, "others": of_token != code}
-    watch = current_job().watch
-    return reach_contrast(corpus, kind, target, **parts, layers=layers, fewest=FEWEST, watch=watch, only=only)
+    chosen: NDArray[np.bool_] = of_token == corpus.label_names.index(label)
+    return chosen
 
 
 def _first(every: xr.Dataset, values: Floats) -> xr.Dataset:
@@ -285,7 +290,7 @@ def _largest(shown: Reach, files: Mapping[str, str]) -> html.Div:
     own = shown.largest.isel(layer=0)
     low, high = own.reach_interval.values
     hover = [
-        f"{_escaped(name)}: {decimal(reach)} × even share (95%: {decimal(least)} to {decimal(most)}), "
+        f"{as_label(str(name))}: {decimal(reach)} × even share (95%: {decimal(least)} to {decimal(most)}), "
         f"attention {decimal(received)}, {share:.1%} of the vector<br>{many(int(sentences), 'sentence')}"
         for name, reach, least, most, received, share, sentences in zip(
             own.category.values,
@@ -308,19 +313,10 @@ def _largest(shown: Reach, files: Mapping[str, str]) -> html.Div:
         "× even share",
         1.0,
     )
+    title = html.H3(["Largest share for one token", info("the reach of a token", _REACH)])
     label = f"The classes that {_of(shown)} is made of most"
-    drawn: list[Any] = chart(
-        class_dots(dots),
-        name="reach",
-        caption="",
-        label=label,
-        of=f"{_of(shown)}; classes of at least {FEWEST} sentences",
-        data=file_href(shown.files, "reach.csv", files),
-        height=dots_height(DRAWN),
-    )
-    return html.Div(
-        [html.H3(["Largest share for one token", info("the reach of a token", _REACH)]), *drawn], className="figure"
-    )
+    of = f"{_of(shown)}; classes of at least {FEWEST} sentences"
+    return _dots_figure(title, dots, name="reach", label=label, of=of, csv=file_href(shown.files, "reach.csv", files))
 
 
 def _labels(shown: Reach, files: Mapping[str, str]) -> html.Div:
@@ -333,7 +329,7 @@ def _labels(shown: Reach, files: Mapping[str, str]) -> html.Div:
         )
     low, high = 100 * own.share_difference_interval.values
     hover = [
-        f"{_escaped(name)}: {decimal(100 * value, 2, '+')} points (95%: {decimal(least)} to {decimal(most)}), "
+        f"{as_label(str(name))}: {decimal(100 * value, 2, '+')} points (95%: {decimal(least)} to {decimal(most)}), "
         f"by its number alone {decimal(100 * even, 2, '+')}<br>{first:,} sentences {label}, {second:,} {other}"
         for name, value, least, most, even, first, second in zip(
             own.category.values,
@@ -356,14 +352,14 @@ def _labels(shown: Reach, files: Mapping[str, str]) -> html.Div:
         "points",
         0.0,
     )
+    csv = file_href(shown.files, "reach-labels.csv", {**files, "labelled": label})
+    said = f"Share of {_of(shown)}, {label} minus {other}"
+    return _dots_figure(title, dots, name="reach-labels", label=said, of=_of(shown), csv=csv)
+
+
+def _dots_figure(title: html.H3, dots: Dots, *, name: str, label: str, of: str, csv: str) -> html.Div:
     drawn: list[Any] = chart(
-        class_dots(dots),
-        name="reach-labels",
-        caption="",
-        label=f"Share of {_of(shown)}, {label} minus {other}",
-        of=_of(shown),
-        data=file_href(shown.files, "reach-labels.csv", {**files, "labelled": label}),
-        height=dots_height(DRAWN),
+        class_dots(dots), name=name, caption="", label=label, of=of, data=csv, height=dots_height(DRAWN)
     )
     return html.Div([title, *drawn], className="figure")
 
@@ -418,13 +414,8 @@ def _hidden_table(shown: Reach) -> list[object]:
 
 def _names(own: xr.Dataset, kind: str) -> list[str]:
     return [
-        _escaped(f"{name}{in_brackets(name) if kind == 'relation' else ''}") for name in map(str, own.category.values)
+        as_label(f"{name}{in_brackets(name) if kind == 'relation' else ''}") for name in map(str, own.category.values)
     ]
-
-
-def _escaped(name: object) -> str:
-    """A name as plotly shows it: it reads a few tags."""
-    return str(name).replace("&", "&amp;").replace("<", "&lt;")
 
 
 #: Its height at 1440 pixels and in a narrow window.

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dashboard.ui.charts import ISOLATES, NOTE, QUIET, SERIES, SHARES, SYMBOLS, layers_across, layout
+from dashboard.ui.charts import ISOLATES, NOTE, QUIET, SERIES, SHARES, SYMBOLS, error_bars, layers_across, layout
 
 #: Pixels of a row of dots, and of the axis and the legend.
 ROW, AROUND = 20, 96
@@ -55,9 +55,7 @@ def dots_height(rows: int) -> int:
 def class_dots(shown: Dots) -> go.Figure:
     """Filled dots with their intervals, and hollow ones beside them."""
     rows = np.arange(len(shown.names))
-    low, high = shown.interval
-    ends = {"array": np.maximum(high - shown.values, 0), "arrayminus": np.maximum(shown.values - low, 0)}
-    bars = {"type": "data", "symmetric": False, **ends, "color": SERIES[0], "thickness": 1.5, "width": 3}
+    bars = error_bars(shown.values, shown.interval, SERIES[0]) | {"width": 3}
     filled: Any = go.Scatter(
         x=shown.values,
         y=rows,
@@ -106,12 +104,10 @@ def label_lines(lines: Sequence[LabelLine]) -> go.Figure:
 
 def _line(line: LabelLine, number: int) -> list[Any]:
     layers, colour = np.arange(len(line.values)), SERIES[number]
-    low, high = line.interval
-    ends = {"array": np.maximum(high - line.values, 0), "arrayminus": np.maximum(line.values - low, 0)}
     drawn = go.Scatter(
         x=layers,
         y=line.values,
-        error_y={"type": "data", "symmetric": False, **ends, "color": colour, "thickness": 1.5, "width": 4},
+        error_y=error_bars(line.values, line.interval, colour),
         mode="lines+markers",
         line={"color": colour, "width": 2},
         marker={"symbol": SYMBOLS[number], "size": 8, "color": colour},

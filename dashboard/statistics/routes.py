@@ -15,6 +15,7 @@ from dashboard.statistics.arrival import arrival_table
 from dashboard.statistics.data import HeadGrid, head_columns, importance_of, ranks, shown_statistic
 from dashboard.statistics.parts import Part, PartCounts, part_labels, part_of
 from dashboard.statistics.reach import FIELDS as REACH_FIELDS
+from dashboard.statistics.reach import tokens_of_label
 from dashboard.statistics.scatter import scores_of
 from dashboard.statistics.shown import part_numbers, shown_grid
 from dashboard.ui.files import FORM, Table, file
@@ -90,8 +91,7 @@ def _add_corpus_files(server: Flask, served_store: ServedStore) -> None:
         corpus, state, layer = _reached(served_store, snapshot, model)
         if state.labelled is None:
             raise Refusal("Give the label as labelled=.", 400)
-        label = corpus.sentences.label.values[corpus.tokens.sentence_index.values[corpus.rows]]
-        chosen = label == corpus.label_names.index(state.labelled)
+        chosen = tokens_of_label(corpus, state.labelled)
         table = _contrast_table(corpus.reach_contrast(state.reachedby, state.reached, chosen, layer=layer))
         return _file(table, f"reach-{state.labelled}", form)
 

@@ -214,6 +214,7 @@ def _read_whole(context: Context, part: Part) -> WholeCorpus:
     corpus, state, running = context.corpus, context.state, context.ingest
     sentences = all_of(corpus, "sentence")
     whole = f"the whole corpus, {sentences}" if has_part(corpus) else "the whole corpus"
+    arrival = read_arrival(corpus, state.source, running)
     return WholeCorpus(
         sentences=sentences,
         remark="" if part.whole else f"Filters do not apply below: these figures are of {whole}.",
@@ -221,7 +222,7 @@ def _read_whole(context: Context, part: Part) -> WholeCorpus:
         profile=read_profile(corpus, state.layer, state.head),
         importance=read_importance(corpus, running),
         scatter=read_scatter(corpus, state),
-        arrival=(arrival := read_arrival(corpus, state.source, running)),
+        arrival=arrival,
         reach=[] if isinstance(arrival, Unmade) else _reach(context),
     )
 

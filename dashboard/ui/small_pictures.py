@@ -32,6 +32,12 @@ def share_bar(shares: Mapping[str, float], kind: str = "part") -> html.Div:
     return html.Div(parts, className="share-bar", **label)
 
 
+def signed_bar(share: float) -> html.Div:
+    """A bar from the middle, -1 to 1: to the right where it is above 0."""
+    bar: Any = html.Span(className="lifts" if share >= 0 else "lowers", style={"width": f"{50 * abs(share):.1f}%"})
+    return html.Div(bar, className="signed-bar")
+
+
 def bar_legend(names: Sequence[str], kind: str = "part") -> html.P:
     """The names of the parts of bars of that kind, with their colours."""
     chips: list[Any] = [

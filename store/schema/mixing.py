@@ -54,6 +54,12 @@ ORIGINS = ("self", "cls", "sep", "punctuation", "word")
 #: Vectors that tokens reach -> as people read them.
 TARGETS: Mapping[str, str] = {"cls": "[CLS]", "sentence": "the sentence vector"}
 
+
+def _of_targets(meaning: str) -> Array:
+    """A number of each token for each target and layer, NaN where there is none."""
+    return Array(("target", "layer", "token"), "float16", (1, "layer", "block"), meaning, fill=float("nan"))
+
+
 MIXING_ARRAYS: Mapping[str, Array] = {
     "layer": MODEL_ARRAYS["layer"],
     "source": MODEL_ARRAYS["source"],
@@ -81,21 +87,13 @@ MIXING_ARRAYS: Mapping[str, Array] = {
     "target": numbered(
         "target", "the vector that is reached: that of [CLS], or the mean of all tokens' vectors", "str"
     ),
-    "reach": Array(
-        ("target", "layer", "token"),
-        "float16",
-        (1, "layer", "block"),
+    "reach": _of_targets(
         "share of the target's vector after the layer that comes from this input token, by GlobEnc through the layers, times the tokens of "
-        "the sentence: 1 is an even share; NaN in a sentence that is too long",
-        fill=float("nan"),
+        "the sentence: 1 is an even share; NaN in a sentence that is too long"
     ),
-    "received": Array(
-        ("target", "layer", "token"),
-        "float16",
-        (1, "layer", "block"),
+    "received": _of_targets(
         "attention weight that the token gets from the target in the layer, mean over heads, times the tokens of the sentence: from [CLS], or "
-        "mean over all tokens",
-        fill=float("nan"),
+        "mean over all tokens"
     ),
     "reach_hash": Array(("task",), "uint64", (1,), "hash of the block the reaches are of, 0 if not written"),
     "mixing_hash": Array(("task",), "uint64", (1,), "hash of the block the products are of, 0 if not written"),

@@ -23,13 +23,12 @@ from ingest.run.checkpoint import Checkpoint, find_checkpoint
 from ingest.text.reviews import find_data
 from ingest.text.tokenizer import Tokenizer
 from store.schema.corpus import IDLE
-from tests.bench.arrival import COMPARED, Scores, interval, last_point, scores_of, without_and_alone
+from tests.bench.arrival import COLUMNS, Scores, last_point, row, scores_of, without_and_alone
 from tests.bench.table import show
 
 MODEL = os.environ.get("MODEL", "data/finetuned")
 REVIEWS, TOKENS = int(os.environ.get("REVIEWS", "500")), 64
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
-COLUMNS = ("method", "comprehensiveness", "less GlobEnc's (95%)", "sufficiency", "less GlobEnc's (95%)", "CPU ms")
 
 
 class Classifier:
@@ -61,7 +60,7 @@ def answers() -> None:
     checkpoint = find_checkpoint(MODEL)
     classifier = Classifier(checkpoint)
     methods = scores_of(classifier.model, lambda rows: rows[0], classifier.direction)
-    found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in methods}
+    found: dict[str, tuple[list[float], list[float], list[float]]] = {name: ([], [], []) for name in methods}
     right, reviews = 0, untaught(Path(MODEL))
     for text, label in reviews:
         ids, words = first_tokens(checkpoint, text)
@@ -100,7 +99,7 @@ def judge(
     ids: NDArray[np.int64],
     words: NDArray[np.intp],
     whole: float,
-    found: Mapping[str, list[tuple[float, float, float]]],
+    found: Mapping[str, tuple[list[float], list[float], list[float]]],
 ) -> None:
     """Add how far each method's words decide the answer of one review, and the milliseconds of each."""
     traced = trace(classifier.model, torch.from_numpy(ids))
@@ -112,17 +111,10 @@ def judge(
         ):
             falls[:, kind, number] = whole - classifier.probabilities(ids[np.stack(rows)])[:, classifier.label]
     for name, (removed, kept), milliseconds in zip(methods, falls.mean(axis=-1), spent, strict=True):
-        found[name].append((float(removed), float(kept), milliseconds))
+        for numbers, number in zip(found[name], (float(removed), float(kept), milliseconds), strict=True):
+            numbers.append(number)
 
 
 def _timed(score: Scores, traced: list[TracedLayer]) -> tuple[NDArray[np.floating], float]:
     began = time.process_time()
     return score(traced), 1000 * (time.process_time() - began)
-
-
-def row(name: str, found: Mapping[str, list[tuple[float, float, float]]]) -> tuple[str, ...]:
-    """Means, and their differences from the compared method, by bootstrap over reviews."""
-    own, other = (np.array(found[each]) for each in (name, COMPARED))
-    means, differences = own.mean(axis=0), (own - other).T
-    removed, kept = (interval(each) for each in differences[:2])
-    return name, f"{means[0]:.3f}", removed, f"{means[1]:.3f}", kept, f"{means[2]:.1f}"
