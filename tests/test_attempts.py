@@ -52,6 +52,7 @@ print(*(attempts.incr("key", 600) for _ in range(100)))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
 def test_no_attempt_is_lost_between_processes(tmp_path: Path) -> None:
     location = f"{SCHEME}://{tmp_path}/attempts.sqlite"

@@ -68,6 +68,7 @@ def test_a_made_up_store_may_count_more_tokens_than_have_vectors(tmp_path: Path)
     assert bool(corpus.head_interval.notnull().all())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("benchmark", [bench.rate, computed])
 def test_a_benchmark_of_the_ingest_shares_the_cores_as_an_ingest_does(
     benchmark: Callable[[Settings], None], settings: Settings, shares: Shares, ingest: Ingest, tmp_path: Path
@@ -106,6 +107,7 @@ def test_a_negative_number_of_a_table_has_a_real_minus(capsys: pytest.CaptureFix
     assert "| pca-raw-2d | −0.64 (−0.65) |" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_every_request_of_the_crowd_is_answered(space_store: str) -> None:
     served_store = ServedStore(space_store)
     served_store.put(TypedSentences, FakeTyped())  # type: ignore[arg-type]

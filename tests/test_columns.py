@@ -201,6 +201,7 @@ def test_a_smaller_model_on_a_grown_corpus_reads_its_own_sentences(
     assert small.columns.sizes["sentence"] == small.n_sentences == 7
 
 
+@pytest.mark.slow
 def test_an_interrupted_ingest_writes_the_columns_with_the_sentences(
     ingest: Ingest, data: Path, corpus: store.Corpus, tmp_path: Path
 ) -> None:

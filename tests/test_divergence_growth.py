@@ -48,9 +48,8 @@ def test_growing_beyond_the_sample_measures_nothing_again(
     assert store.open_corpus(ingest(tmp_path / "store")).divergence.identical(before)
 
 
-@pytest.mark.parametrize(
-    "moment", [pytest.param((divergence, "create_arrays"), marks=pytest.mark.slow), (pipeline, "complete")]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", [(divergence, "create_arrays"), (pipeline, "complete")])
 def test_divergence_of_a_plan_is_not_seen_before_its_sentences(
     moment: Target, copy: str, ingest: Ingest, odd_model: Path, tiny_store: str
 ) -> None:
@@ -79,6 +78,7 @@ def test_a_model_whose_divergence_is_measured_for_the_first_time_has_none(
     assert np.isfinite(store.open_snapshot(str(place)).corpus(name).divergence.divergence).all()
 
 
+@pytest.mark.slow
 def test_beyond_a_cpu_the_whole_corpus_is_measured_and_not_again_on_a_cpu(
     copy: str, ingest: Ingest, gpu: pytest.MonkeyPatch
 ) -> None:
@@ -89,6 +89,7 @@ def test_beyond_a_cpu_the_whole_corpus_is_measured_and_not_again_on_a_cpu(
     assert store.open_corpus(ingest(copy)).snapshot == corpus.snapshot
 
 
+@pytest.mark.slow
 def test_a_sample_of_all_is_the_same_on_both_devices(copy: str, ingest: Ingest, gpu: pytest.MonkeyPatch) -> None:
     assert gpu
     divergence, expected = (

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from dashboard.compare.two_models import ModelPair
-from tests.accessibility import is_accessible
+from tests.accessibility import is_accessible, serious
 from tests.browser import EMPTY, Open, choose, followed, forget, turned_to, until
 from tests.fake_sentence import Show, token
 from tests.standing import SETTLED, settled, shifted, standing
@@ -148,6 +148,8 @@ REACHED = """(() => {
   const { left, top, width, height } = control.getBoundingClientRect();
   return control.contains(document.elementFromPoint(left + width / 2, top + height / 2));
 })()"""
+#: Whether the page needs no scrolling sideways.
+NO_WIDER = "document.documentElement.scrollWidth <= innerWidth"
 #: How many elements are narrower than what is in them.
 CUT = (
     "(parts) => [...document.querySelectorAll(parts)].filter((part) => part.scrollWidth > part.clientWidth + 1).length"
@@ -212,7 +214,7 @@ def narrow(page: Page, journey: Journey) -> None:
         expect(page.locator(parts).first).to_be_visible()
     for width in (900, 360):
         page.set_viewport_size({"width": width, "height": 740})
-        until(page, "document.documentElement.scrollWidth <= innerWidth")
+        until(page, NO_WIDER)
     until(page, REACHED)
     for parts in journey.whole:
         until(page, f"({CUT})({parts!r}) === 0")
@@ -246,12 +248,27 @@ SECOND = "head?layer=1&head=0&token=3&colour=kind&where=position:1..7"
         for journey in JOURNEYS
     ],
 )
-def test_a_page_stands_still_is_accessible_and_fits_a_narrow_window(
+def test_a_page_stands_still_is_accessible_in_light_and_needs_no_scrolling_sideways(
     still: Open, address_of: Callable[[Journey, str], str], journey: Journey
 ) -> None:
     page = still(address_of(journey, journey.link))
     loaded(page, journey)
     used(page, journey)
+    if journey.looked_at:
+        assert serious(page, marks=journey.link.startswith("map")) == []
+    page.set_viewport_size({"width": NARROW, "height": 740})
+    until(page, NO_WIDER)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "journey", [pytest.param(journey, id=journey.link) for journey in JOURNEYS if journey.is_narrowed]
+)
+def test_every_kind_of_control_of_a_page_is_accessible_in_light_and_dark_and_nothing_is_cut_off_in_a_narrow_window(
+    still: Open, address_of: Callable[[Journey, str], str], journey: Journey
+) -> None:
+    page = still(address_of(journey, journey.link))
+    settled(page)
     for link in journey.looked_at:
         if link != journey.link:
             turned_to(page, address_of(journey, link))

@@ -67,6 +67,7 @@ def test_an_ingest_goes_on_after_its_history_expired(copy: str, ingest: Ingest) 
     assert list(verify(store.open_snapshot(copy))) == []
 
 
+@pytest.mark.slow
 def test_work_of_a_killed_ingest_survives_expiry(copy: str, ingest: Ingest) -> None:
     interrupted(ingest, copy, (Writer, "publish"), after=0, sentences=20)
     expire(copy, timedelta(0))

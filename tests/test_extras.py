@@ -91,6 +91,7 @@ def test_every_command_lists_its_flags_without_any_extra() -> None:
     assert json.loads(ended.stdout) == dict.fromkeys(COMMANDS, 0)
 
 
+@pytest.mark.slow
 def test_a_store_is_read_without_any_extra(tiny_store: str) -> None:
     command = [sys.executable, "-c", READ, tiny_store, modules_of_extras()]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -210,6 +210,7 @@ def test_the_description_names_the_token_sets(copy: Path) -> None:
 # -- what readers see meanwhile -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "target",
     [
@@ -253,6 +254,7 @@ def test_the_next_run_finishes_what_an_interrupted_one_began(
         np.testing.assert_array_equal(arrays[path], array, err_msg=path)
 
 
+@pytest.mark.slow
 def test_an_unfinished_review_that_is_not_requested_again_stays_as_it_is(
     copy: Path, ingest: Ingest, commits: Commits
 ) -> None:

@@ -49,6 +49,7 @@ def tried(vectors: np.ndarray, told: list[tuple[float, str]]) -> tuple[np.ndarra
     )
 
 
+@pytest.mark.slow
 def test_the_places_are_those_of_umap_learn(vectors: np.ndarray, tried: tuple[np.ndarray, ...]) -> None:
     from umap import UMAP
 

@@ -113,6 +113,7 @@ def test_a_store_says_which_reviews_its_sample_is_of(large_store: str) -> None:
     assert "--first=128" in command(described.models[0].provenance["settings"])
 
 
+@pytest.mark.slow
 def test_a_larger_budget_grows_the_same_corpus_without_the_hub(
     large_store: str, ingest: Ingest, capsys: pytest.CaptureFixture[str]
 ) -> None:

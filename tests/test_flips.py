@@ -37,6 +37,7 @@ def test_verify_finds_a_flipped_bit_in_the_list_of_checksums(seed: int, copy: Pa
     assert list(wrong_files(str(copy)))
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_never_changes_a_number_silently(few: str) -> None:
     sound = read_arrays(few)
     wrong = []

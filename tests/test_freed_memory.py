@@ -56,6 +56,7 @@ print(faults(), pickle.loads(worker.run_fit(pickle.dumps((faults, ())), {})))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc's malloc")
 def test_a_worker_takes_memory_that_it_has_freed_before() -> None:
     environment = os.environ | {"MALLOC_TRIM_THRESHOLD_": "65536"}  # as dask starts it

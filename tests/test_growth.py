@@ -208,6 +208,7 @@ def test_a_budget_larger_than_the_data_takes_all_of_it_once(
     assert store.open_corpus(grow(tokens=10_000_000)).n_sentences == everything < 100
 
 
+@pytest.mark.slow
 def test_another_seed_takes_another_sample_beside_the_first(copy: Path, ingest: Ingest) -> None:
     first = store.open_corpus(str(copy))
     second = store.open_corpus(ingest(copy, sentences=STEP, seed=7))
@@ -219,6 +220,7 @@ def test_another_seed_takes_another_sample_beside_the_first(copy: Path, ingest: 
 BESIDE = [("model", "data"), pytest.param(("dtype", "max_length"), marks=pytest.mark.slow)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", BESIDE, ids="+".join)
 def test_an_ingest_beside_a_model_leaves_it_unchanged(
     names: tuple[str, ...], few: str, ingest: Ingest, odd_model: Path, read_arrays: ReadArrays, tmp_path: Path

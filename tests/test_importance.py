@@ -125,6 +125,7 @@ def test_growth_beyond_the_sentences_tried_computes_nothing(copy: Path, judge: I
     assert computed == []
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_where_it_was(
     judge: Ingest, judged_store: str, tmp_path: Path, computed: Computed
 ) -> None:

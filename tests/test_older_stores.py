@@ -82,6 +82,7 @@ def test_verify_says_that_an_older_store_has_no_checksums(older: str, capsys: py
     assert "arrays carry no checksums, since an older Headscape wrote them" in note
 
 
+@pytest.mark.slow
 def test_an_older_store_grows_as_a_new_one_does(older: str, ingest: Ingest, three: str) -> None:
     new = store.open_corpus(three)
     grown = store.open_corpus(ingest(Path(older), sentences=new.n_sentences))

@@ -222,6 +222,7 @@ def test_an_interrupted_search_goes_on_where_it_was(
     assert store.open_corpus(copy).pairs.identical(store.open_corpus(tiny_store).pairs)
 
 
+@pytest.mark.slow
 def test_pairs_of_a_larger_ingest_are_not_visible_before_its_sentences(
     copy: str,
     ingest: Ingest,
@@ -235,6 +236,7 @@ def test_pairs_of_a_larger_ingest_are_not_visible_before_its_sentences(
     assert store.open_snapshot(copy).corpus(before.name).pairs.identical(expected)
 
 
+@pytest.mark.slow
 def test_a_model_whose_pairs_are_not_finished_has_none(
     ingest: Ingest,
     odd_model: Path,

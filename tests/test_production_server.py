@@ -31,6 +31,7 @@ def production(tiny_store: str, log: Path) -> Iterator[str]:
         yield address
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("half", HALVES)
 def test_half_sent_requests_do_not_stop_the_server(half: str, production: str) -> None:
     host, port = urlsplit(production).hostname, urlsplit(production).port

@@ -136,6 +136,7 @@ def test_a_known_model_is_published_once_at_the_end(copy: Path, ingest: Ingest) 
     assert publications(ingest(copy, sentences=20, views=THREE)) == before + 1
 
 
+@pytest.mark.slow
 def test_a_new_model_keeps_the_views_it_had_when_it_is_interrupted(cut_short: str) -> None:
     seen = store.open_snapshot(cut_short)
     assert seen.corpus().views == ["pca-exact-2d"]

@@ -218,6 +218,7 @@ def test_a_provider_that_is_down_is_a_sentence(path: str, access: Access, tiny_s
     assert "does not answer as it should. Try again in a minute." in answer.text
 
 
+@pytest.mark.slow
 def test_a_silent_provider_is_a_sentence(access: Access, tiny_store: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}/.well-known/openid-configuration"

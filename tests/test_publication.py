@@ -223,6 +223,7 @@ def test_a_model_keeps_its_picture_when_a_smaller_ingest_follows_a_killed_larger
     assert every_token_is_placed(corpus)
 
 
+@pytest.mark.slow
 def test_a_smaller_ingest_after_a_killed_larger_one_is_whole(copy: str, ingest: Ingest, tmp_path: Path) -> None:
     interrupted(ingest, copy, (tensors, "_write"), after=2, sentences=40)
     grown = store.open_corpus(ingest(Path(copy), sentences=20))

@@ -162,6 +162,7 @@ def test_random_weights_are_run_once_where_a_corpus_grows_behind_their_blocks(
     xr.testing.assert_identical(grown[["random_linked", "random_pairs"]], once[["random_linked", "random_pairs"]])
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
 def test_random_weights_are_counted_on_a_relation_that_growth_brings(
     relations_of: Callable[[str, int], xr.Dataset],

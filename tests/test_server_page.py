@@ -175,6 +175,7 @@ def test_metrics_are_of_all_workers_and_outlive_them(served: Served) -> None:
     assert healthy(address) == before + 20
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
 def test_a_killed_worker_leaves_no_memory_in_the_metrics_and_its_successor_takes_its_place(served: Served) -> None:
     server, address = served

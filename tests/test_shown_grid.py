@@ -41,6 +41,7 @@ def name(served_store: ServedStore) -> str:
     return f"{first.attributes['model_id']} on {first.attributes['corpus']}"
 
 
+@pytest.mark.slow
 def test_the_other_model_is_named_with_its_corpus(served_store: ServedStore) -> None:
     assert (
         difference(served_store, "statistic=to_sep")[1].title

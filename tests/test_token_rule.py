@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import store
 from store.repository.arrays import array_of
@@ -15,6 +16,7 @@ COMPUTED = ("token_statistic", "block_sum", "head_statistic", "layer_mixing")
 NUMBERS = ("token_flags", *COMPUTED)
 
 
+@pytest.mark.slow
 def test_numbers_of_an_older_rule_are_computed_again(
     ingest: Ingest, plain_store: str, tmp_path: Path, read_arrays: Callable[[str], dict[str, np.ndarray]]
 ) -> None:

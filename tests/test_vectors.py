@@ -149,6 +149,7 @@ def test_an_interrupted_growth_goes_on(
     assert grown.head_interval.equals(tiny_corpus.head_interval)
 
 
+@pytest.mark.slow
 def test_an_interrupted_growth_may_be_given_up(
     cut_short: Path, ingest: Ingest, part: store.Corpus, tmp_path: Path
 ) -> None:
