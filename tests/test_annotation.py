@@ -58,6 +58,7 @@ def test_silver_annotation_names_its_pipeline(default_store: str) -> None:
     assert {"det", "nsubj", "dobj"} <= set(words.relations)
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
 def test_words_of_a_corpus_that_grew_are_those_of_one_made_at_once(
     ingest: Ingest, tmp_path: Path, bank_corpus: store.Corpus
@@ -114,6 +115,7 @@ def test_an_unknown_pipeline_is_refused_before_anything_is_computed(ingest: Inge
     assert not (tmp_path / "store").exists()
 
 
+@pytest.mark.slow
 def test_words_of_a_sentence_of_300_are_those_that_the_model_sees(ingest: Ingest, tmp_path: Path) -> None:
     rows = [f"{word}\tfilm\tfilm\tNOUN\tNN\t_\t{word - 1}\tdep\t_\t_" for word in range(1, 301)]
     (tmp_path / "long.conllu").write_text(

@@ -88,6 +88,7 @@ def test_a_minimum_leaves_heads_out_says_how_many_are_shown_and_all_can_be_shown
     expect(page.get_by_text("4 of 4 heads")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_label_stands_in_the_corner_of_its_panel(open_page: Open, bank_server: str) -> None:
     page = drawn(open_page(f"{bank_server}/heads"))
     tags = page.locator(".panel-tags span:visible")

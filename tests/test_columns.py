@@ -216,6 +216,7 @@ def test_data_without_categories_has_no_columns(tiny_corpus: store.Corpus) -> No
     assert len(tiny_corpus.columns) == 0
 
 
+@pytest.mark.slow
 def test_sentences_older_than_the_columns_read_as_before_and_get_them_as_they_grow(
     ingest: Ingest, data: Path, corpus: store.Corpus, tmp_path: Path
 ) -> None:

@@ -160,6 +160,7 @@ def test_a_sentence_is_found_and_shown_on_the_same_page_and_a_typed_one_runs_thr
     expect(page.get_by_text("Sentence 0 of 40")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_link_restores_the_pictures_of_a_point(visit: Visit, three_server: str, alike: ModelPair) -> None:
     page = compare_page(visit, three_server, alike, "&pictures=point&point=L00.mixed&q=the")
     expect(page.locator('.frame[data-drawn*="/features/points/"]')).to_be_visible()
@@ -178,6 +179,7 @@ def test_a_cell_opens_its_head(visit: Visit, three_server: str, alike: ModelPair
     expect(page).to_have_url(re.compile(r"/head\?.*layer=1"))
 
 
+@pytest.mark.slow
 def test_models_of_other_shapes_say_what_cannot_be_compared_and_what_changed_most(
     open_page: Open, three_server: str, unlike: ModelPair
 ) -> None:

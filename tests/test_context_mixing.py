@@ -216,6 +216,7 @@ def test_what_arrives_is_the_mean_over_the_sentences_of_the_sample(corpus: store
     np.testing.assert_allclose(mixing.arrival.sel(source="word").sum("origin").values, 1, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_next_ingest_adds_the_stage_to_a_store_without(ingest: Ingest, tiny_store: str, tmp_path: Path) -> None:
     place = ingest_without("mixing", ingest, tmp_path / "store", **FEATURES)
     assert list(verify(open_snapshot(place))) == []

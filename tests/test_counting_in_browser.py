@@ -54,6 +54,7 @@ def counting(open_page: Open, tiny_store: str, slow: SlowCount) -> Iterator[Page
         page.goto("about:blank")
 
 
+@pytest.mark.slow
 def test_a_count_ends_when_cancelled_or_when_its_filter_is_removed_and_goes_on_where_another_statistic_is_chosen(
     counting: Page, slow: SlowCount
 ) -> None:

@@ -299,6 +299,7 @@ def test_readers_at_the_same_time_get_their_own_sentences(tiny_corpus: Corpus) -
     assert {number: sentence.wordpieces[2] for number, sentence in sentences.items()} == {n: str(n) for n in range(8)}
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
 def test_a_server_on_which_nobody_types_loads_no_model() -> None:
     code = "import sys, dashboard.app, dashboard.sentence.encoder; print({'torch', 'transformers', 'ingest'} & set(sys.modules))"

@@ -237,14 +237,20 @@ def still(open_shared: Open) -> Open:
     return still
 
 
-#: The journey of a page whose other journey is not marked.
-SECOND = "head?layer=1&head=0&token=3&colour=kind&where=position:1..7"
+#: The journeys of pages of which another journey is not marked.
+SECOND = (
+    "head?layer=1&head=0&token=3&colour=kind&where=position:1..7",
+    "features?point=embedding",
+    "sentence?show=model",
+    "sentence?show=matrix",
+    "sentence?show=neuron&queries=2",
+)
 
 
 @pytest.mark.parametrize(
     "journey",
     [
-        pytest.param(journey, id=journey.link, marks=[pytest.mark.slow] if journey.link == SECOND else [])
+        pytest.param(journey, id=journey.link, marks=[pytest.mark.slow] if journey.link in SECOND else [])
         for journey in JOURNEYS
     ],
 )

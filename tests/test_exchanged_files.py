@@ -42,6 +42,7 @@ def exchange(place: Path) -> list[Path]:
     return [first, second]
 
 
+@pytest.mark.slow
 def test_exchanged_chunk_files_give_no_number(copy: str) -> None:
     exchange(Path(copy))
     with pytest.raises(StoreCorrupt, match="holds the bytes of chunks/"):

@@ -175,6 +175,7 @@ def test_a_corpus_that_grows_takes_its_feature_points_along(
         np.testing.assert_array_equal(grown[path], array, err_msg=path)
 
 
+@pytest.mark.slow
 def test_a_token_set_that_is_not_requested_again_stays_as_it_is(copy: Path, ingest: Ingest) -> None:
     ingest(copy, sentences=5, features="pca-joint", reviews="5")
     corpus = store.open_corpus(ingest(copy, sentences=6, features="pca-each", reviews="none"))
@@ -314,6 +315,7 @@ def test_the_picture_of_values_comes_back_where_its_view_is_not_requested_again(
     assert set(features.value_views) == {"pca", "umap"}
 
 
+@pytest.mark.slow
 def test_an_interrupted_ingest_begins_no_more_fits(copy: Path, ingest: Ingest, pools: list[ThreadPoolExecutor]) -> None:
     each = {"features": "tsne-each", "reviews": "none", "own_pool": True}
     interrupted(ingest, copy, (FeatureDrawing, "draw"), after=0, sentences=5, **each)

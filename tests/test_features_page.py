@@ -135,6 +135,7 @@ def test_headings_stay_in_sight_and_the_way_into_a_panel_and_back_by_mouse_and_k
     in_link(page, "point", "L00.feedforward")
 
 
+@pytest.mark.slow
 def test_pausing_stays_at_the_point_it_was_on_its_way_to(visit: Visit, tiny_server: str) -> None:
     page = large(visit, tiny_server, "embedding")
     page.evaluate(PAUSE_AT_ONCE)
@@ -259,6 +260,7 @@ def test_everything_on_screen_is_in_the_link(tiny_store: str) -> None:
     assert parse_qs(context(tiny_store, search).state.href.partition("?")[2]) == parse_qs(search)
 
 
+@pytest.mark.slow
 def test_the_longest_name_of_a_colour_is_shown_whole(visit: Visit, tiny_server: str) -> None:
     page = drawn(visit(f"{tiny_server}/features"))
     box = page.get_by_role("textbox", name="Colour", exact=True)

@@ -71,6 +71,7 @@ def test_the_keyboard_moves_the_ends_of_a_range(head: Page, space: Corpus) -> No
     counted(head, of_tokens((position >= 2) & (position < position.max())))
 
 
+@pytest.mark.slow
 def test_a_filter_is_removed_alone_and_with_everything_that_selects_points(
     visit: Visit, space_server: str, space: Corpus
 ) -> None:

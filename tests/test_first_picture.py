@@ -69,6 +69,7 @@ def test_a_tab_says_what_is_not_there_yet(tab: str, reader: FlaskClient) -> None
     assert "not computed" in json.dumps(page.json)
 
 
+@pytest.mark.slow
 def test_the_next_ingest_makes_what_one_at_once_makes(
     early_store: str, ingest: Ingest, read_arrays: Callable[[str], dict[str, np.ndarray]], tmp_path: Path
 ) -> None:

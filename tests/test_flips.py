@@ -89,6 +89,7 @@ def test_a_flipped_bit_in_a_number_is_named_with_its_array(copy: Path, capsys: p
     assert lines[1].startswith("/models/")
 
 
+@pytest.mark.slow
 def test_a_store_without_its_list_of_checksums_is_not_sound(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (copy / "checksums").unlink()
     assert main(["verify", str(copy)]) == 1

@@ -35,6 +35,7 @@ def megabytes(how: str) -> int:
     return int(done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc's malloc")
 def test_memory_freed_by_threads_returns_to_the_system() -> None:
     assert megabytes("returned") < 30

@@ -186,6 +186,7 @@ def test_a_smaller_budget_does_nothing(
     assert commits(str(copy)) == before
 
 
+@pytest.mark.slow
 def test_a_budget_of_tokens_takes_as_many_sentences_as_fit_and_a_second_run_has_nothing_to_do(
     ingest: Ingest, tmp_path: Path, odd_budget: int, capsys: pytest.CaptureFixture[str]
 ) -> None:

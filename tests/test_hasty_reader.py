@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser import Open, drawn, never_there
@@ -21,6 +22,7 @@ def test_a_key_is_not_lost_to_a_picture_that_moves(open_page: Open, tiny_server:
     expect(page).to_have_url(re.compile("/head[?]"))
 
 
+@pytest.mark.slow
 def test_in_a_window_of_another_size_the_ring_goes_with_what_it_is_round_and_on_the_way_out_the_link_says_no_place(
     open_page: Open, tiny_server: str
 ) -> None:

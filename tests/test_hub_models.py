@@ -47,6 +47,7 @@ def test_a_finished_store_asks_nothing_of_the_hub(
     assert "Nothing to do: " in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_computed_with_the_revision_of_the_store(
     finished: str, hub: ModelHub, ingest: Ingest
 ) -> None:

@@ -29,6 +29,7 @@ def rings(frame: Locator) -> list[float]:
     return [left_of(frame.page, ring) for ring in (".frame .ring:not(.linked)", ".frame .ring.linked")]
 
 
+@pytest.mark.slow
 def test_p_stands_on_a_token_rung_in_both_panels_shift_and_an_arrow_go_on_and_escape_leaves_both(
     frame: Locator,
 ) -> None:

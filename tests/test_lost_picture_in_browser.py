@@ -1,5 +1,6 @@
 """A picture whose points the browser takes away says so and is not saved without them."""
 
+import pytest
 from playwright.sync_api import Download, expect
 
 from tests.browser import Open, changed, drawn, picture, saved_picture, seen
@@ -7,6 +8,7 @@ from tests.browser import Open, changed, drawn, picture, saved_picture, seen
 CONTEXT = "document.querySelector('.frame canvas').getContext('webgl2').getExtension('WEBGL_lose_context')"
 
 
+@pytest.mark.slow
 def test_a_picture_without_points_says_so_and_is_not_saved(open_page: Open, tiny_server: str) -> None:
     page = drawn(open_page(f"{tiny_server}/head?layer=1&head=0"))
     saved: list[Download] = []

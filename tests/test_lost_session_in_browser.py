@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import Download, Page, Route, expect
 
 from tests.browser import Open, turned_to, until
@@ -78,6 +79,7 @@ def says_reload(page: Page) -> None:
     expect(upgraded.get_by_role("link")).to_have_attribute("href", "/map?statistic=to_sep")
 
 
+@pytest.mark.slow
 def test_a_note_that_is_being_written_outlives_the_session(open_failing: Open, tiny_server: str) -> None:
     page = open_failing(link := f"{tiny_server}/head?layer=1&head=1&tab=notes")
     page.get_by_role("button", name="Add a note").click()

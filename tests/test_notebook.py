@@ -220,6 +220,7 @@ def _weight(corpus: store.Corpus) -> float:
     return float(corpus.pattern(3, layer=1, head=0)[0, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("started", ["fork", "spawn"])
 def test_a_pool_of_processes_reads_or_is_told_how(started: str, tiny_store: str) -> None:
     corpus = headscape.open(tiny_store)

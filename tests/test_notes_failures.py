@@ -263,6 +263,7 @@ def on_server(postgres: PostgresServer, opened: Open) -> Notes:
     return notes
 
 
+@pytest.mark.slow
 def test_a_server_that_was_stopped_is_named_and_found_again(on_server: Notes, postgres: PostgresServer) -> None:
     postgres.stop()
     with pytest.raises(NotesUnavailable, match=r"Ask who|Try again"):

@@ -46,6 +46,7 @@ def test_every_head_has_points_in_space(visit: Visit, space_server: str) -> None
     seen(page, lambda shown: all(np.ptp(panel, axis=(0, 1)).max() > 50 for panel in quarters(shown)))
 
 
+@pytest.mark.slow
 def test_dragging_turns_a_head_in_space_and_with_shift_moves_it(cube: Page) -> None:
     before = picture(cube)
     drag(cube)

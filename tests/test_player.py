@@ -58,6 +58,7 @@ def trust(corpus: Corpus, point: str) -> str:
     )
 
 
+@pytest.mark.slow
 def test_name_and_trustworthiness_follow_while_it_plays(open_page: Open, tiny_server: str, tiny_corpus: Corpus) -> None:
     page = drawn(open_page(f"{tiny_server}/features?point=embedding&ftoken=3"))
     never_there(page)

@@ -95,6 +95,7 @@ def test_projections_take_no_more_sentences_than_there_are(copy: Path, ingest: I
     assert set(corpus.views) == {"pca-exact-2d", "pca-raw-2d"}
 
 
+@pytest.mark.slow
 def test_views_that_are_not_requested_again_stay(three_views: str, tmp_path: Path, ingest: Ingest) -> None:
     copy = shutil.copytree(three_views, tmp_path / "store")
     corpus = store.open_corpus(ingest(copy, sentences=20, views="pca-raw-2d"))
@@ -125,6 +126,7 @@ def test_a_new_model_is_published_with_its_first_view_with_its_pairs_and_with_th
     assert shown[0] == ["pca-exact-2d"]
 
 
+@pytest.mark.slow
 def test_every_early_publication_is_sound(three_views: str) -> None:
     early = history(open_repository(three_views), three_views)
     assert len(early) == 3  # a picture, the pairs and intervals, the other pictures
@@ -143,6 +145,7 @@ def test_a_new_model_keeps_the_views_it_had_when_it_is_interrupted(cut_short: st
     assert list(verify(seen)) == []
 
 
+@pytest.mark.slow
 def test_the_next_run_finishes_the_views_of_an_interrupted_one(
     cut_short: str, three_views: str, ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path
 ) -> None:

@@ -373,6 +373,7 @@ def test_a_store_without_reaches_is_sound_and_says_how_to_get_them(without_reach
         store.open_corpus(without_reach).reach_by()
 
 
+@pytest.mark.slow
 def test_the_next_ingest_adds_reaches_without_the_model(
     without_reach: str, tiny_store: str, ingest: Ingest, commits: Callable[[str], list[str]]
 ) -> None:

@@ -56,6 +56,7 @@ def test_pairs_are_those_of_the_chosen_head(bank_client: FlaskClient) -> None:
     assert "Pairs that L1 H0 links" in page
 
 
+@pytest.mark.slow
 def test_a_ranked_head_shows_its_sentences_and_it_its_best_sentence_and_a_pair_open_their_pages(
     relations: Page,
 ) -> None:
@@ -120,6 +121,7 @@ def test_pairs_of_two_sentences_are_marked_by_click_or_enter_open_the_heads_of_t
     expect(relations).not_to_have_url(re.compile("example="))
 
 
+@pytest.mark.slow
 def test_a_link_of_overview_leads_to_the_section_that_it_names(visit: Visit, bank_server: str) -> None:
     overview = visit(f"{bank_server}/")
     overview.get_by_role("link", name="Test a hypothesis of your own").click()

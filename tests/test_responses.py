@@ -43,6 +43,7 @@ def _content(cache: DiskCache, key: str) -> bytes | None:
         return file.read()
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
 def test_an_entry_is_found_by_another_process(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", FILL, str(tmp_path), "other"], check=True)

@@ -198,6 +198,7 @@ def test_a_killed_stage_ends_as_if_it_had_not_been(
         np.testing.assert_array_equal(arrays[path], expected[path], err_msg=path)
 
 
+@pytest.mark.slow
 def test_a_store_made_before_gets_roles_and_then_those_of_its_words(
     ingest: Ingest, bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

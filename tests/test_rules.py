@@ -152,6 +152,7 @@ def test_a_corpus_from_before_is_extended_where_its_scripts_were_not_noted(inges
     assert (older.n_sentences, newer.n_sentences) == (2, 3)
 
 
+@pytest.mark.slow
 def test_how_a_corpus_is_split_is_a_part_of_its_identity(ingest: Ingest, tmp_path: Path) -> None:
     data = write_texts(tmp_path / "en.txt", ["A good film. It was sad.", "The plot was bad."])
     place = ingest(tmp_path / "store", data=data)

@@ -112,6 +112,7 @@ def let_go(page: Page, routes: list[Route]) -> None:
     page.wait_for_timeout(500)
 
 
+@pytest.mark.slow
 def test_what_a_reader_does_while_the_page_follows_a_search_stays(open_page: Open, space_server: str) -> None:
     page = drawn(open_page(f"{space_server}/heads"))
     routes, box = held(page, "film"), page.get_by_role("textbox", name="Search")

@@ -126,6 +126,7 @@ def saves_the_points(boxed: Page, space: Corpus) -> None:
         assert saved == sorted((int(token), ("query", "key")[role]) for token, role in points), form
 
 
+@pytest.mark.slow
 def test_a_region_in_space_selects_what_is_seen_in_it(visit: Visit, space_server: str, space: Corpus) -> None:
     page = drawn(visit(f"{space_server}{PATH}&view=pca-exact-3d&at=0.5,0.5,1,0,0"))
     draw(page, "Box", (0.3, 0.3), (0.7, 0.7))

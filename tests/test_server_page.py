@@ -186,6 +186,7 @@ def test_a_killed_worker_leaves_no_memory_in_the_metrics_and_its_successor_takes
     wait_until(lambda: measured(address))
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
 def test_one_worker_writes_the_history_that_the_page_of_any_shows(served: Served) -> None:
     form = b"pathname=/server&search=&snapshot="

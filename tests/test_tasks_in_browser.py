@@ -13,6 +13,9 @@ from tests.bench.tasks import compare_labels, find_head, find_least, see_attenti
 from tests.browser import Visit, listening
 from tests.client import FakeTyped
 
+#: Each step of a task is tested beside what it is of.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def server(tiny_store: str) -> Iterator[str]:

@@ -45,6 +45,7 @@ def write(page: Page, button: str, text: str, send: str) -> None:
     expect(page.locator(".note-text").get_by_text(text)).to_be_visible()
 
 
+@pytest.mark.slow
 def test_notes_and_saved_views_of_a_team_outlive_a_refresh(
     open_page: Open, team: str, store: str, ingest: Ingest
 ) -> None:

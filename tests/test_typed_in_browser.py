@@ -87,6 +87,7 @@ def test_a_typed_sentence_and_a_typed_pair_have_the_weights_of_the_model_until_t
     assert "text" not in link_fields(page)
 
 
+@pytest.mark.slow
 def test_a_link_brings_a_pair_back_whose_filter_leaves_one_side_s_queries_and_the_other_s_keys(
     visit: Visit, tiny_server: str
 ) -> None:
@@ -123,6 +124,7 @@ def test_ten_thousand_words_are_cut_with_a_notice(page: Page) -> None:
     expect(page.locator(".tokens.query .token")).to_have_count(MAX_LENGTH)
 
 
+@pytest.mark.slow
 def test_the_page_says_that_the_first_typed_sentence_waits_for_the_model(open_page: Open, tiny_store: str) -> None:
     served_store, loading = ServedStore(tiny_store), LoadingTyped()
     served_store.put(TypedSentences, loading)  # type: ignore[arg-type]

@@ -154,6 +154,7 @@ def test_every_method_is_measured_on_held_out_sentences(bank_corpus: store.Corpu
     assert bool(((low <= uas.uas.sel(decoding="each")) & (uas.uas.sel(decoding="each") <= high)).all())
 
 
+@pytest.mark.slow
 @pytest.mark.heavy
 def test_probes_are_trained_on_silver_annotation_too(ingest: Ingest, tmp_path: Path) -> None:
     corpus = store.open_corpus(ingest(tmp_path / "store", sentences=60, annotate="auto"))

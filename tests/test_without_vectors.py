@@ -101,6 +101,7 @@ def test_it_is_encoded_once(part: store.Corpus) -> None:
     assert typed.encode_counted(part, 20) is typed.encode_counted(part, 20)
 
 
+@pytest.mark.slow
 def test_it_is_encoded_in_the_dtype_of_the_store(part: store.Corpus, tmp_path: Path, ingest: Ingest) -> None:
     half = store.open_corpus(ingest(tmp_path / "half", vectors="all", dtype="bfloat16"))
     counted = store.open_corpus(ingest(tmp_path / "part", vectors=VECTORS, dtype="bfloat16"))
