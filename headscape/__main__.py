@@ -32,6 +32,7 @@ COMMANDS = {
     "check-model": Command("ingest.model_check", (), "say whether an ingest can read a model, and what it costs"),
     "finetune": Command("ingest.finetuning.__main__", (), "teach a model the labels of reviews; the result is another"),
     "serve": Command("dashboard.__main__", (), "serve a store in the browser"),
+    "mcp": Command("dashboard.programs.__main__", (), "answer language models' questions about a store"),
     "replace": Command(
         "dashboard.sentence.replace", (), "measure what changes where heads attend by rules, or are off"
     ),

