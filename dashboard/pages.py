@@ -25,6 +25,7 @@ from dashboard.models.page import MODELS
 from dashboard.notes.page import NOTES, notes_version
 from dashboard.overview.page import OVERVIEW
 from dashboard.points.page import HEADS, head_topic
+from dashboard.programs import routes as programs
 from dashboard.relations.page import RELATIONS
 from dashboard.sentence.charts import head_positions
 from dashboard.sentence.page import SENTENCE
@@ -156,7 +157,7 @@ def register(server: Flask, served_store: ServedStore) -> None:
     """Add the data routes to the server."""
     server.extensions[SERVED_STORE] = served_store
     of_topics = (routes for topic in TOPICS.values() for routes in topic.routes)
-    for routes in (assets.register, *of_topics, http.register):
+    for routes in (assets.register, *of_topics, http.register, programs.register):
         routes(server, served_store)
     _add_page_routes(server, served_store)
 

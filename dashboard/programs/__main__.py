@@ -48,16 +48,13 @@ def protocol_server(tools: Any) -> Any:
     from mcp.server import MCPServer
     from mcp.types import ToolAnnotations
 
+    from dashboard.programs.tools import tool_names
+
     server = MCPServer("headscape", instructions=INSTRUCTIONS, version=version("headscape"), log_level="WARNING")
-    for name in tool_names(type(tools)):
+    for name in tool_names():
         reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
         server.add_tool(refusing(getattr(tools, name)), name=name, annotations=reads)
     return server
-
-
-def tool_names(tools: type) -> list[str]:
-    """The public methods, in the order in which they are written."""
-    return [name for name, member in vars(tools).items() if callable(member) and not name.startswith("_")]
 
 
 def refusing(tool: Callable[..., Any]) -> Callable[..., Any]:

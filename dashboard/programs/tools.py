@@ -93,7 +93,7 @@ class StoreTools:
         self,
         statistic: StatisticName,
         count: Count = 10,
-        order: Literal["largest", "smallest"] = "largest",
+        order: Annotated[Literal["largest", "smallest"], Field(description="Which heads come first")] = "largest",
         queries: Annotated[str, Field(description="Which query tokens count, such as all, cls or word")] = "all",
         model: ModelName = "",
     ) -> RankedHeads:
@@ -200,7 +200,12 @@ class StoreTools:
     def relation_accuracy(
         self,
         relation: Annotated[str, Field(description="A dependency such as dobj, or a pattern such as ADJ -> NOUN")],
-        direction: Literal["forward", "backward", "received"] = "forward",
+        direction: Annotated[
+            Literal["forward", "backward", "received"],
+            Field(
+                description="What links a pair: the dependent attends most to its governor, the governor to it, or it gets most from it"
+            ),
+        ] = "forward",
         count: Count = 10,
         model: ModelName = "",
     ) -> Relation:
@@ -333,6 +338,11 @@ class StoreTools:
             for line in found.lines
         ]
         return FoundSentences(what, found.count, found.among, lines)
+
+
+def tool_names() -> list[str]:
+    """The questions, in the order in which they are written."""
+    return [name for name, member in vars(StoreTools).items() if callable(member) and not name.startswith("_")]
 
 
 def _model(corpus: Corpus) -> Model:
