@@ -32,6 +32,22 @@ def with_formulas(page: str) -> str:
     return FORMULA.sub(lambda found: as_mathml(html.unescape(found[2]), block=found[1] == "div"), page)
 
 
+def llms_text(pages: Path) -> str:
+    """The pages in Markdown for language models, each with its sections, as llmstxt.org lays them out."""
+    index, *others = sorted(pages.glob("*.md"), key=lambda page: (page.name != "index.md", page.name))
+    title, summary = index.read_text("utf-8").removeprefix("# ").split("\n\n")[:2]
+    rows = [_listed(page) for page in others]
+    return "\n".join([f"# {title}", "", f"> {' '.join(summary.split())}", "", "## Documentation", "", *rows, ""])
+
+
+def _listed(page: Path) -> str:
+    text = page.read_text("utf-8")
+    title, *sections = re.findall(
+        r"^##? (.+)$", re.sub(r"^```.*?^```|^ {4}.*?$", "", text, flags=re.DOTALL | re.MULTILINE), re.MULTILINE
+    )
+    return f"- [{title}]({page.name}): {', '.join(sections) or 'the whole page'}"
+
+
 def build() -> int:
     """Build the site; the exit status of zensical."""
     gather(PAGES)
@@ -39,6 +55,9 @@ def build() -> int:
     status = subprocess.run(command, cwd=ROOT, check=False).returncode
     for page in SITE.glob("*.html"):
         page.write_text(with_formulas(page.read_text("utf-8")), "utf-8")
+    for markdown in PAGES.glob("*.md"):
+        shutil.copy(markdown, SITE)
+    (SITE / "llms.txt").write_text(llms_text(PAGES), "utf-8")
     return status
 
 

@@ -8,7 +8,7 @@ from flask.testing import FlaskClient
 
 from dashboard import documentation
 from dashboard.pages import TOPICS
-from tests.docs_site import ROOT
+from tests.docs_site import ROOT, gather, llms_text
 from tests.test_pages import page
 
 PAGES = [path.name for path in sorted((ROOT / "docs").glob("*.md"))]
@@ -46,3 +46,11 @@ def test_an_unknown_page_is_refused_with_those_that_there_are(client: FlaskClien
 
 def test_without_the_source_tree_there_is_no_link(tmp_path: Path) -> None:
     assert documentation.address("statistics.md", tmp_path) is None
+
+
+def test_language_models_get_a_list_of_every_page_with_its_sections(tmp_path: Path) -> None:
+    gather(tmp_path / "pages")
+    listed = llms_text(tmp_path / "pages")
+    assert listed.startswith("# Headscape\n\n> Headscape shows what every attention head of an encoder does")
+    assert re.findall(r"^- \[[^]]+\]\(([^)]+)\): .", listed, re.MULTILINE) == sorted([*PAGES, "changelog.md"])
+    assert "- [In a notebook](notebook.md): A model of your own, A store, For programs, Saving\n" in listed
