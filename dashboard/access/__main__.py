@@ -39,6 +39,8 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("name", metavar="NAME")
         if name in ("add", "role"):
             command.add_argument("--role", choices=get_args(Role), default="reader", help="authors write notes")
+        if name == "token":
+            command.add_argument("--days", type=int, default=90, help="days until it ends (default 90)")
         add_folder_flags(command)
     return parser
 
@@ -83,7 +85,14 @@ def _revoke(options: argparse.Namespace) -> None:
 
     state, _ = folders(options)
     EndedSessions(state).end_all(options.name.lower())
-    print(f"All sessions of {options.name} have ended.")
+    print(f"All sessions and tokens of {options.name} have ended.")
+
+
+def _token(options: argparse.Namespace) -> None:
+    from dashboard.access.tokens import issue_token
+
+    state, users = folders(options)
+    print(issue_token(state, users, options.name.lower(), options.days))
 
 
 _COMMANDS: Mapping[str, Callable[[argparse.Namespace], None]] = {
@@ -93,6 +102,7 @@ _COMMANDS: Mapping[str, Callable[[argparse.Namespace], None]] = {
     "remove": _remove,
     "list": _list,
     "revoke": _revoke,
+    "token": _token,
 }
 _EXPLANATIONS = {
     "add": "Add a user; the password is asked twice, or read from standard input.",
@@ -100,7 +110,8 @@ _EXPLANATIONS = {
     "role": "Make a user a reader or an author.",
     "remove": "Remove a user; all sessions end.",
     "list": "List names and roles.",
-    "revoke": "End all sessions of a person, of a provider's too.",
+    "revoke": "End all sessions and tokens of a person, of a provider's too.",
+    "token": "Print a token by which scripts of a user read /api/1: Authorization: Bearer TOKEN.",
 }
 
 

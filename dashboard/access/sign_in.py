@@ -28,6 +28,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from dashboard.access.person import Person
 from dashboard.access.private_file import AccessFileError
 from dashboard.access.settings import Access
+from dashboard.access.tokens import Tokens
 from dashboard.access.users import Sessions, User, checked_user, watched_users
 from dashboard.web.admission import FairWaitingLine, reader_left
 from dashboard.web.assets import FONTS
@@ -138,7 +139,7 @@ class ByPassword:
     """People of the users file, each with a session."""
 
     def __init__(self, access: Access) -> None:
-        self._sessions = Sessions(access)
+        self._sessions, self._tokens = Sessions(access), Tokens(access.state)
         self._users = watched_users(access.users)
         self._turns, self._turns_of_known = password_turns(STRANGERS), password_turns(KNOWN)
 
@@ -150,8 +151,8 @@ class ByPassword:
 
     @property
     def person(self) -> Person | None:
-        """Whose session it is, with the role that the users file has now; None where the password is another one now."""
-        signed_in = self._sessions.current
+        """Whose session or token it is, with the role that the users file has now; None where the password is another one now."""
+        signed_in = self._sessions.current or self._tokens.current
         user = self._users.value.get(signed_in.name) if signed_in else None
         if signed_in is None or user is None or user.stamp != signed_in.stamp:
             return None
