@@ -89,6 +89,14 @@ def intervals_of_blocks(group: zarr.Group, blocks: int) -> tuple[NDArray[np.floa
     return interval_of_sums(sums, squares, counts), interval_of_sums(sums.mean(axis=-1), of_layers, counts)
 
 
+def check_chosen(chosen: NDArray[np.bool_], tokens: int) -> None:
+    """Raise StoreError where the tokens of a part are not chosen by a bool for each token of the corpus."""
+    if chosen.shape != (tokens,) or chosen.dtype != bool:
+        raise StoreError(
+            f"`chosen` has shape {chosen.shape} and dtype {chosen.dtype}. Pass a bool for each of the {tokens} tokens."
+        )
+
+
 class PartBlock(NamedTuple):
     """The chosen tokens of one block of the token axis.
 
@@ -135,11 +143,7 @@ class ChosenTokens:
     block: int
 
     def __post_init__(self) -> None:
-        chosen, tokens = self.chosen, len(self.real)
-        if chosen.shape != self.real.shape or chosen.dtype != bool:
-            raise StoreError(
-                f"`chosen` has shape {chosen.shape} and dtype {chosen.dtype}. Pass a bool for each of the {tokens} tokens."
-            )
+        check_chosen(self.chosen, len(self.real))
 
     def blocks(self) -> list[PartBlock]:
         """Blocks that have chosen tokens."""

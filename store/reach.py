@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from store.arrival import LONGEST, stored_matrices
 from store.kernels.classes import ClassMeans, Counts, Watch, compared_intervals, mean_test, sentence_counts, welch_test
 from store.kernels.roles import discoveries
+from store.means import check_chosen
 from store.process import one_thread
 from store.repository.arrays import array_of
 from store.repository.errors import StoreError
@@ -226,6 +227,8 @@ class ClassedTokens:
         return self._of(chosen, (name,), np.unique(self._sentence[counts]))
 
     def _of(self, chosen: Mask | None, names: Sequence[str], within: NDArray[np.int64] | None) -> ClassMeans:
+        if chosen is not None:
+            check_chosen(chosen, len(self._codes))
         part = slice(None) if chosen is None else np.flatnonzero(chosen)
         values = np.concatenate([self.numbers[name][:, part] for name in names])
         return ClassMeans.of(values, self._codes[part], self._sentence[part], within)
@@ -235,9 +238,10 @@ class ClassedTokens:
         known = self._named(classes)
         return np.array([place for place, name in enumerate(known) if only is None or name in only], np.intp)
 
-    def typical(self, name: str, category: str) -> int | None:
-        """The token of a class whose number in the first layer is nearest to the mean over its tokens; None where there is none."""
-        values = np.where(self._codes == np.flatnonzero(self._names == category)[0], self.numbers[name][0], np.nan)
+    def typical(self, name: str, category: str, chosen: Mask | None = None) -> int | None:
+        """The chosen token of a class whose number in the first layer is nearest to the mean over these; None where there is none."""
+        own = (self._codes == np.flatnonzero(self._names == category)[0]) & (True if chosen is None else chosen)
+        values = np.where(own, self.numbers[name][0], np.nan)
         return None if np.isnan(values).all() else int(np.nanargmin(np.abs(values - np.nanmean(values))))
 
     def _named(self, classes: NDArray[np.int64]) -> list[str]:

@@ -182,9 +182,9 @@ def _skeleton(layers: int) -> list[object]:
 
 def _draw_whole(state: LinkState, whole: WholeCorpus, heads: html.Div) -> list[object]:
     return [
+        *whole.reach,
         *([html.P(whole.remark, className="caption")] if whole.remark else []),
         *draw_arrival(whole.arrival),
-        *whole.reach,
         *scatter(state, whole.scatter),
         relative_position_heading(whole.sentences),
         heads,

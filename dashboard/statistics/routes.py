@@ -14,8 +14,8 @@ from dashboard.roles.shares import known_shares
 from dashboard.statistics.arrival import arrival_table
 from dashboard.statistics.data import HeadGrid, head_columns, importance_of, ranks, shown_statistic
 from dashboard.statistics.parts import Part, PartCounts, part_labels, part_of
-from dashboard.statistics.reach import FIELDS as REACH_FIELDS
-from dashboard.statistics.reach import tokens_of_label
+from dashboard.statistics.reach_data import FIELDS as REACH_FIELDS
+from dashboard.statistics.reach_data import sides_of
 from dashboard.statistics.scatter import scores_of
 from dashboard.statistics.shown import part_numbers, shown_grid
 from dashboard.ui.files import FORM, Table, file
@@ -67,6 +67,23 @@ def _add_part_files(server: Flask, served_store: ServedStore) -> None:
         table = _mixing_table(served_store.service(PartCounts).numbers(corpus, part).mixing)
         return _file(table, f"mixing{_suffix(part)}", form)
 
+    @server.get(f"{BASE}/reach.{FORM}")
+    def what_vectors_are_made_of(snapshot: str, model: str, form: str) -> Response:
+        corpus, state, layer = _reached(served_store, snapshot, model)
+        part = _part(corpus)
+        own = corpus.reach_by(state.reachedby, state.reached, layer=layer, chosen=part.rows)
+        return _file(_reach_table(own), f"reach{_suffix(part)}", form)
+
+    @server.get(f"{BASE}/reach-labels.{FORM}")
+    def what_vectors_of_labels_are_made_of(snapshot: str, model: str, form: str) -> Response:
+        corpus, state, layer = _reached(served_store, snapshot, model)
+        if state.labelled is None:
+            raise Refusal("Give the label as labelled=.", 400)
+        part = _part(corpus)
+        own, others = sides_of(corpus, state.labelled, part.rows)
+        compared = corpus.reach_contrast(state.reachedby, state.reached, own, others=others, layer=layer)
+        return _file(_contrast_table(compared), f"reach-{state.labelled}{_suffix(part)}", form)
+
 
 def _add_corpus_files(server: Flask, served_store: ServedStore) -> None:
     """Of the whole corpus: of the layers, or of one head."""
@@ -80,20 +97,6 @@ def _add_corpus_files(server: Flask, served_store: ServedStore) -> None:
     def what_arrives(snapshot: str, model: str, form: str) -> Response:
         mixing = corpus_of(served_store, snapshot, model).mixing
         return _file(arrival_table(mixing.arrival, mixing.arrival_interval), "arrival", form)
-
-    @server.get(f"{BASE}/reach.{FORM}")
-    def what_vectors_are_made_of(snapshot: str, model: str, form: str) -> Response:
-        corpus, state, layer = _reached(served_store, snapshot, model)
-        return _file(_reach_table(corpus.reach_by(state.reachedby, state.reached, layer=layer)), "reach", form)
-
-    @server.get(f"{BASE}/reach-labels.{FORM}")
-    def what_vectors_of_labels_are_made_of(snapshot: str, model: str, form: str) -> Response:
-        corpus, state, layer = _reached(served_store, snapshot, model)
-        if state.labelled is None:
-            raise Refusal("Give the label as labelled=.", 400)
-        chosen = tokens_of_label(corpus, state.labelled)
-        table = _contrast_table(corpus.reach_contrast(state.reachedby, state.reached, chosen, layer=layer))
-        return _file(table, f"reach-{state.labelled}", form)
 
     @server.get(f"{BASE}/scores.{FORM}")
     def scores_of_heads(snapshot: str, model: str, form: str) -> Response:

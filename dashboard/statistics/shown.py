@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from dash import html
 from numpy.typing import NDArray
 
 from dashboard.points.controls import Filter, read_filters
@@ -28,7 +27,7 @@ from dashboard.statistics.data import (
 )
 from dashboard.statistics.heads import Columns, read_columns
 from dashboard.statistics.parts import REST, Part, PartCounts, PartNumbers, part_labels, part_of, sides, size_of_rest
-from dashboard.statistics.reach import REACH, kinds_of, reach_controls, shown_labels
+from dashboard.statistics.reach import reach_section
 from dashboard.statistics.scatter import HeadScatter, heads_inside, read_scatter
 from dashboard.statistics.sections import (
     CurveFigure,
@@ -42,7 +41,6 @@ from dashboard.statistics.sections import (
     size_of_part,
 )
 from dashboard.ui.charts import Layout
-from dashboard.ui.deferred import deferred
 from dashboard.ui.markup import Unmade
 from dashboard.ui.text import (
     all_of,
@@ -223,15 +221,8 @@ def _read_whole(context: Context, part: Part) -> WholeCorpus:
         importance=read_importance(corpus, running),
         scatter=read_scatter(corpus, state),
         arrival=arrival,
-        reach=[] if isinstance(arrival, Unmade) else _reach(context),
+        reach=[] if isinstance(arrival, Unmade) else reach_section(context),
     )
-
-
-def _reach(context: Context) -> list[object]:
-    """The controls of what vectors are made of, and the part that is computed after the page is shown."""
-    corpus = context.corpus
-    controls = reach_controls(context.state, corpus.layers, kinds_of(corpus), shown_labels(corpus))
-    return [html.H3("Which tokens a vector is made of"), controls, deferred(context, REACH)]
 
 
 def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
