@@ -39,6 +39,7 @@ OF_DEFINITIONS = (
     "q·k/√d",
     "softmax of its",
     "hands over",
+    "by GlobEnc through the layers",
 )
 
 

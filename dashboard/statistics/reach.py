@@ -20,6 +20,7 @@ from dashboard.statistics.sections import size_of_part
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import action, choice, info
 from dashboard.ui.deferred import DeferredPart, deferred
+from dashboard.ui.glossary import defined, term
 from dashboard.ui.markup import Unmade, file_href, scrolling, stacked_table, unmade_line
 from dashboard.ui.text import decimal, in_brackets
 from dashboard.web.context import Context
@@ -29,11 +30,11 @@ from store.reach import FEWEST, KINDS
 from store.repository.errors import NotIngested
 from store.schema.mixing import TARGETS
 
-_REACH = (
-    "Reach of a token: its share of the vector after the layer, by GlobEnc through the layers, times the tokens of the sentence; 1 is an even "
-    "share. Attention: the weight that the token gets from the vector's tokens, mean over heads and over the layers so far, over even attention. "
+_REACH = defined(
+    "reach",
+    "Attention: the weight that the token gets from the vector's tokens, mean over heads and over the layers so far, over even attention.",
     f"Means over sentences of the mean over the tokens of a class; classes of fewer than {FEWEST} sentences are left out. Bars: 95% intervals "
-    "by bootstrap over sentences; they ignore that the classes were chosen as the largest of all."
+    "by bootstrap over sentences; they ignore that the classes were chosen as the largest of all.",
 )
 _CONTRAST = (
     "Share of the vector that all tokens of a class make up, 0 in a sentence without it, mean over the sentences of a label; in points. Hollow: "
@@ -52,7 +53,13 @@ def reach_section(context: Context) -> list[object]:
     part = counted_part(corpus, state.where)
     counted = [] if part.whole else [html.P(size_of_part(corpus, part), className="caption")]
     controls = _controls(state, corpus.layers, kinds_of(corpus), shown_labels(corpus))
-    return [html.H2("Which tokens a vector is made of"), *counted, controls, deferred(context, REACH)]
+    shown: list[Any] = [
+        "How much of a vector comes from each class of token, its ",
+        term("reach"),
+        ", beside the attention it gets.",
+    ]
+    title = html.H2("Which tokens a vector is made of")
+    return [title, html.P(shown, className="caption"), *counted, controls, deferred(context, REACH)]
 
 
 def _controls(state: LinkState, layers: int, kinds: Mapping[str, str], labels: Sequence[str]) -> html.Div:

@@ -51,6 +51,11 @@ TERMS: Mapping[str, Term] = {
         "How much a token hands over when it is attended to. Where that is small, little arrives.",
         "‖f(x)‖ of Kobayashi et al. (2020).",
     ),
+    "reach": Term(
+        "reach",
+        "How much of a vector comes from a token, over an even share: 1 where each token gives as much.",
+        "Its share of the vector after the layer, by GlobEnc through the layers, times the tokens of the sentence.",
+    ),
     "picture": Term("picture of a head", "Each dot is a query or a key of a token. Near dots attend to each other."),
     "role": Term("role", "A rule of the text that a head follows, such as: attend to the previous token."),
     "sink": Term("sink", "A token that most others attend to whatever the text says; usually one that is no word."),
