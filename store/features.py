@@ -9,7 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from store.repository.arrays import Groups, Views, with_written_attributes
-from store.repository.errors import StoreError
+from store.repository.errors import NotIngested, StoreError
 from store.schema.features import SAMPLE, point_title
 from store.schema.pictures import LARGEST_COORDINATE
 from store.text import Piece
@@ -35,6 +35,10 @@ class Sentences(Protocol):
 
     @property
     def label_names(self) -> tuple[str, ...]:
+        """As in `store.Corpus`."""
+
+    @property
+    def token_reach(self) -> xr.DataArray:
         """As in `store.Corpus`."""
 
 
@@ -104,6 +108,17 @@ class Features:
     def label_names(self) -> list[str]:
         """Names of the labels."""
         return list(self._corpus.label_names)
+
+    @cached_property
+    def reach(self) -> xr.DataArray | None:
+        """Reach of each token after the last layer (target, token); None in a whole review, or where it is not computed. Lazy."""
+        if self.name != SAMPLE:
+            return None
+        try:
+            every = self._corpus.token_reach
+        except NotIngested:
+            return None
+        return every.isel(layer=-1, token=self.tokens.row.values)
 
     # -- vectors and measures -----------------------------------------------------------------------
 

@@ -226,6 +226,18 @@ def tiny_corpus(tiny_store: str) -> store.Corpus:
     return store.open_corpus(tiny_store)
 
 
+@pytest.fixture
+def without_reach(tiny_store: str, tmp_path: Path) -> str:
+    """A store whose context mixing was made before there were reaches."""
+    place = str(shutil.copytree(tiny_store, tmp_path / "store"))
+    with rewritten(place) as writer:
+        group = writer.group(f"models/{store.open_corpus(place).name}/mixing")
+        for name in ("target", "reach", "received", "reach_hash"):
+            del group[name]
+        group.attrs.put({name: value for name, value in group.attrs.items() if name != "reached_sentences"})
+    return place
+
+
 @pytest.fixture(scope="session")
 def two_views(ingest: Ingest, genre_data: Path, tmp_path_factory: pytest.TempPathFactory) -> store.Corpus:
     """Pictures in two and in three dimensions, with a column of the data."""

@@ -355,18 +355,6 @@ def test_grammar_of_a_corpus_without_words_is_told_with_what_to_do(tiny_corpus: 
 # -- stores -------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def without_reach(tiny_store: str, tmp_path: Path) -> str:
-    """A store whose context mixing was made before there were reaches."""
-    place = str(shutil.copytree(tiny_store, tmp_path / "store"))
-    with rewritten(place) as writer:
-        group = writer.group(f"models/{store.open_corpus(place).name}/mixing")
-        for name in ("target", "reach", "received", "reach_hash"):
-            del group[name]
-        group.attrs.put({name: value for name, value in group.attrs.items() if name != "reached_sentences"})
-    return place
-
-
 def test_a_store_without_reaches_is_sound_and_says_how_to_get_them(without_reach: str) -> None:
     assert list(verify(open_snapshot(without_reach))) == []
     with pytest.raises(NotIngested, match=r"What each token reaches: not computed\. Run `headscape ingest"):

@@ -8,9 +8,10 @@ import pytest
 import xarray as xr
 
 from dashboard.features.feature_tokens import token_columns
+from dashboard.points.head_tokens import REACHES
 from dashboard.points.point_set import Column
 from dashboard.web.bounds import feature_columns
-from store import Corpus
+from store import Corpus, open_corpus
 from store.features import Features
 
 
@@ -62,6 +63,29 @@ def test_in_a_review_sentences_are_coloured_in_their_order(review: Features) -> 
     column = token_columns(review, None)["sentence"]
     assert column.kind == "number"
     np.testing.assert_array_equal(values(column), review.tokens.sentence_index.values)
+
+
+@pytest.mark.parametrize("target", ["cls", "sentence"])
+def test_what_arrives_of_a_token_is_its_reach_after_the_last_layer(
+    tiny_corpus: Corpus, sample: Features, target: str
+) -> None:
+    column = token_columns(sample, None)[f"reach_{target}"]
+    reach = tiny_corpus.token_reach.sel(target=target).values[-1]
+    assert values(column).tolist() == [float(reach[row]) for row in sample.tokens.row.values.tolist()]
+    assert column.title == REACHES[target]
+
+
+def test_a_review_has_no_column_of_what_arrives(review: Features) -> None:
+    assert [name for name in token_columns(review, None) if name.startswith("reach")] == []
+
+
+def test_a_store_that_does_not_know_what_arrives_has_no_column_of_it(without_reach: str) -> None:
+    sample = open_corpus(without_reach).features("sample")
+    assert (
+        feature_columns(sample)
+        == tuple(token_columns(sample, None))
+        == ("kind", "wordpiece", "position", "label", "sentence")
+    )
 
 
 def test_a_model_that_is_no_classifier_offers_no_prediction(sample: Features) -> None:

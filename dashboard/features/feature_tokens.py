@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import xarray as xr
 from numpy.typing import NDArray
 
 from dashboard.features.data import ROLES, FeaturePanels, pieces_of
-from dashboard.points.head_tokens import KINDS, kinds_of
+from dashboard.points.head_tokens import KINDS, REACHES, kinds_of
 from dashboard.points.lasso import Outline, Region
 from dashboard.points.point_set import Column, Condition, Selection, Values
 from dashboard.points.search import (
@@ -231,6 +232,7 @@ def token_columns(features: Features, chosen: int | None) -> dict[str, Column]:
         _position(features),
         *([_label(features)] if features.label_names else []),
         _sentence(features, chosen) if features.name == SAMPLE else _order(features),
+        *_reaches(features),
         *_predictions(features),
     ]
     return {column.name: column for column in every}
@@ -296,6 +298,18 @@ def _order(features: Features) -> Column:
     """The sentences of a review in order."""
     read = _read_first(lambda: features.tokens.sentence_index.values.astype(np.float64))
     return Column("sentence", "sentence of the review, in order", rest=NONE, read=read)
+
+
+def _reaches(features: Features) -> list[Column]:
+    """What of a token of the sample arrives in [CLS] and in the mean of its sentence, where the store knows it."""
+    reach = features.reach
+    return [] if reach is None else [_reach(reach.sel(target=target)) for target in reach.target.values]
+
+
+def _reach(reach: xr.DataArray) -> Column:
+    target = str(reach.target.item())
+    read = _read_first(lambda: reach.values.astype(np.float64))
+    return Column(f"reach_{target}", REACHES[target], unit="× even share", rest=NONE, read=read)
 
 
 def _predictions(features: Features) -> list[Column]:

@@ -110,7 +110,8 @@ def feature_columns(features: Features) -> tuple[str, ...]:
     label = ("label",) if features.label_names else ()
     prediction = () if features.class_probability is None else ("prediction",)
     correct = ("correct",) if predicts_labels(features) else ()
-    return ("kind", "wordpiece", "position", *label, "sentence", *prediction, *correct)
+    reaches = () if features.reach is None else tuple(f"reach_{target}" for target in features.reach.target.values)
+    return ("kind", "wordpiece", "position", *label, "sentence", *reaches, *prediction, *correct)
 
 
 def predicts_labels(features: Features) -> bool:
