@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from store.arrival import LONGEST, stored_matrices
 from store.kernels.classes import ClassMeans, Counts, Watch, compared_intervals, mean_test, sentence_counts, welch_test
 from store.kernels.roles import discoveries
+from store.kernels.statistics import source_rows
 from store.means import check_chosen
 from store.process import one_thread
 from store.repository.arrays import array_of
-from store.repository.errors import StoreError
-from store.schema.corpus import OPENS
-from store.schema.mixing import TARGETS
-from store.schema.model import BOUNDS
+from store.repository.errors import NotIngested, StoreError
+from store.schema.mixing import TARGET_SOURCES, TARGETS
+from store.schema.model import BOUNDS, SOURCES
 
 if TYPE_CHECKING:
     from store.results import StageResults
@@ -34,6 +34,8 @@ KINDS: Mapping[str, str] = {
     "relation": "dependency",
     "position": "position",
 }
+#: What adds the stage of context mixing to a store.
+MIXING_REMEDY = "Run `headscape ingest --mixing=auto`."
 #: A class of fewer sentences is left out: intervals of few are too narrow (docs/statistics.md).
 FEWEST = 20
 #: Error of a reach: it is rounded to float16, and follows from numbers that are.
@@ -44,7 +46,13 @@ Mask = NDArray[np.bool_]
 
 
 def reach_of_sentences(
-    model: zarr.Group, spans: NDArray[np.integer], flags: NDArray[np.uint8], rows: slice, *, longest: int = LONGEST
+    model: zarr.Group,
+    spans: NDArray[np.integer],
+    flags: NDArray[np.uint8],
+    rows: slice,
+    *,
+    longest: int = LONGEST,
+    targets: Sequence[str] = tuple(TARGETS),
 ) -> dict[str, NDArray[np.float16]]:
     """Arrays `reach` and `received` (target, layer, row) of some rows of the token axis, from the stored vectors and products.
 
@@ -58,25 +66,33 @@ def reach_of_sentences(
         Flags of the tokens of these rows: (row,).
     longest
         Tokens of a sentence; longer ones have no reach.
+    targets
+        Names of `TARGETS`.
     """
     chosen = spans[spans[:, 1] - spans[:, 0] <= longest]
     layers = array_of(model, "query").shape[0]
-    shape = (len(TARGETS), layers, rows.stop - rows.start)
+    shape = (len(targets), layers, rows.stop - rows.start)
     reach, received = (np.full(shape, np.nan, np.float16) for _ in range(2))
     with one_thread("blas"):  # the matrices are small: threads would wait for each other
         for span, matrices in zip(chosen, stored_matrices(model, chosen, ("attention", "globenc")), strict=True):
             own = slice(int(span[0]) - rows.start, int(span[1]) - rows.start)
-            targets = target_weights(flags[own]) * (own.stop - own.start)
-            reach[..., own] = np.stack([_reached(targets, matrices[1, : layer + 1]) for layer in range(layers)], axis=1)
-            received[..., own] = np.swapaxes(targets @ matrices[0], 0, 1)
+            weights = target_weights(flags[own], targets) * (own.stop - own.start)
+            reach[..., own] = np.stack([_reached(weights, matrices[1, : layer + 1]) for layer in range(layers)], axis=1)
+            received[..., own] = np.swapaxes(weights @ matrices[0], 0, 1)
     return {"reach": reach, "received": received}
 
 
-def target_weights(flags: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """Of the vectors of a sentence's tokens, how much each counts in a target: (target, token); rows sum to 1."""
-    opens = (flags & OPENS) != 0
-    even = np.full(len(flags), 1 / len(flags))
-    return np.stack([opens / opens.sum() if opens.any() else np.full(len(flags), np.nan), even]).astype(np.float32)
+def target_tokens(flags: NDArray[np.uint8], targets: Sequence[str]) -> Mask:
+    """The tokens whose mean vector each target is: (target, token)."""
+    rows: Mask = source_rows(flags, np.ones(len(flags), bool))
+    return rows[[SOURCES.index(TARGET_SOURCES[name]) for name in targets]]
+
+
+def target_weights(flags: NDArray[np.uint8], targets: Sequence[str] = tuple(TARGETS)) -> NDArray[np.float32]:
+    """Of the vectors of a sentence's tokens, how much each counts in a target: (target, token); rows sum to 1, NaN without such a token."""
+    tokens = target_tokens(flags, targets)
+    count = tokens.sum(axis=1, keepdims=True)
+    return (tokens / np.where(count, count, np.nan)).astype(np.float32)
 
 
 def _reached(targets: Floats, matrices: Floats) -> Floats:
@@ -91,16 +107,25 @@ def reaches_follow(corpus: "StageResults", model: zarr.Group, sentences: Sequenc
     if corpus.mixing.attrs.get("reached_sentences", 0) < corpus.n_sentences:
         return True
     stored = {"reach": corpus.token_reach.values, "received": corpus.mixing.received.values}
-    size = corpus.sentences.row_size.values
-    sums = np.add.reduceat(stored["reach"][..., corpus.rows], np.cumsum(size) - size, axis=-1, dtype=np.float64)
-    if not np.allclose(sums[..., size <= LONGEST], size[size <= LONGEST], rtol=ROUNDED):
+    every, targets = corpus.tokens.token_flags.values, list(map(str, corpus.token_reach.target.values))
+    if not _are_whole(corpus, stored["reach"], target_tokens(every[corpus.rows], targets)):
         return False
     for rows in map(corpus.sentence_rows, sentences):
-        flags, span = corpus.tokens.token_flags.values[rows], np.array([[rows.start, rows.stop]])
-        for name, expected in reach_of_sentences(model, span, flags, rows).items():
+        span = np.array([[rows.start, rows.stop]])
+        for name, expected in reach_of_sentences(model, span, every[rows], rows, targets=targets).items():
             if not np.allclose(stored[name][..., rows], expected, rtol=ROUNDED, atol=ROUNDED, equal_nan=True):
                 return False
     return True
+
+
+def _are_whole(corpus: "StageResults", reach: NDArray[np.float16], tokens: Mask) -> bool:
+    """Whether the reaches (target, layer, row) of each sentence sum to its tokens, where it has some of a target: (target, token)."""
+    size = corpus.sentences.row_size.values
+    starts = np.cumsum(size) - size
+    sums = np.add.reduceat(reach[..., corpus.rows], starts, axis=-1, dtype=np.float64)
+    has_target = np.logical_or.reduceat(tokens, starts, axis=-1) & (size <= LONGEST)
+    whole = np.isclose(sums, size, rtol=ROUNDED) | ~has_target[:, None]
+    return bool(whole.all())
 
 
 def reach_by(
@@ -203,6 +228,8 @@ class ClassedTokens:
             raise StoreError(f"There is no kind of token {kind!r}. Choose one of: {', '.join(KINDS)}.")
         if target not in TARGETS:
             raise StoreError(f"There is no target {target!r}. Choose one of: {', '.join(TARGETS)}.")
+        if target not in corpus.token_reach.target.values:
+            raise NotIngested(f"What reaches {TARGETS[target]}: not computed.", MIXING_REMEDY)
         self._layers = list(layers)
         self._codes, self._names = classes_of(corpus, kind)
         self._sentence = corpus.tokens.sentence_index.values[corpus.rows].astype(np.int64)

@@ -21,7 +21,7 @@ from store.kernels.relations import (
 )
 from store.kernels.roles import THRESHOLD
 from store.process import one_thread
-from store.reach import FEWEST, reach_by, reach_contrast
+from store.reach import FEWEST, MIXING_REMEDY, reach_by, reach_contrast
 from store.repository.arrays import Groups, with_written_attributes, written
 from store.repository.errors import NotIngested
 from store.roles import head_roles, roles_of, rules_of, tests_of
@@ -29,9 +29,6 @@ from store.rules import RuleSentences
 from store.schema.corpus import ALL, GAP
 from store.schema.model import PAIR_NUMBERS
 from store.text import REMEDY, WORDS_REMEDY, CorpusText
-
-#: What adds the stage of context mixing to a store.
-MIXING_REMEDY = "Run `headscape ingest --mixing=auto`."
 
 
 class StageResults(CorpusText):
@@ -123,7 +120,7 @@ class StageResults(CorpusText):
         kind
             One of `store.reach.KINDS`.
         target
-            Vector that is reached: `cls` or `sentence`, the mean of all tokens' vectors.
+            Vector that is reached: `cls`; `sentence` or `word`, the mean vector of all tokens or of the words.
         layer
             0-based; None for all.
         chosen

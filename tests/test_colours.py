@@ -68,7 +68,7 @@ def test_given_and_kept_attention_make_one(drawn: HeadTokens) -> None:
     np.testing.assert_allclose(of(drawn, "given") + of(drawn, "to_self"), 1)
 
 
-@pytest.mark.parametrize("target", ["cls", "sentence"])
+@pytest.mark.parametrize("target", ["cls", "sentence", "word"])
 def test_what_arrives_of_a_token_is_its_reach_after_the_last_layer(tiny_corpus: Corpus, target: str) -> None:
     drawn = HeadTokens(tiny_corpus, TOKENS, 1, 0)
     stored = tiny_corpus.token_reach.sel(target=target).values[-1][drawn.rows]

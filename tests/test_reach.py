@@ -17,7 +17,7 @@ from store.kernels.classes import ClassMeans, compared_intervals, mean_test, sen
 from store.kernels.intervals import REPLICATES
 from store.reach import _since, reach_of_sentences, target_weights
 from store.repository.errors import NotIngested, StoreError
-from store.schema.corpus import CLS
+from store.schema.corpus import CLS, CONTINUATION, PUNCTUATION, SEP, SYMBOL
 from store.snapshot import open_snapshot
 from store.verify import verify
 from tests.stores import FEATURES, rewritten
@@ -56,6 +56,8 @@ def test_reaches_are_the_shares_of_the_definition_over_an_even_share(
     assert found.dims == ("target", "layer", "token")
     np.testing.assert_allclose(found.sel(target="cls"), through[:, 0] * tokens, rtol=2e-3, atol=2e-3)
     np.testing.assert_allclose(found.sel(target="sentence"), through.mean(axis=1) * tokens, rtol=2e-3, atol=2e-3)
+    words = through[:, np.isin(corpus.tokens.token_flags.values[rows], [0, CONTINUATION])].mean(axis=1)
+    np.testing.assert_allclose(found.sel(target="word"), words * tokens, rtol=2e-3, atol=2e-3)
 
 
 def test_attention_beside_it_is_the_mean_of_the_heads_over_even_attention(corpus: store.Corpus) -> None:
@@ -343,7 +345,7 @@ def test_a_difference_counts_from_the_layer_after_which_it_lasts() -> None:
 def test_an_unknown_kind_or_target_is_told_with_the_known_ones(tiny_corpus: store.Corpus) -> None:
     with pytest.raises(StoreError, match=r"no kind of token 'mood'\. Choose one of: wordpiece, part_of_speech"):
         tiny_corpus.reach_by("mood")
-    with pytest.raises(StoreError, match=r"no target 'sep'\. Choose one of: cls, sentence\."):
+    with pytest.raises(StoreError, match=r"no target 'sep'\. Choose one of: cls, sentence, word\."):
         tiny_corpus.reach_by("wordpiece", "sep")
 
 
@@ -387,4 +389,37 @@ def test_verify_finds_reaches_that_do_not_follow(tiny_store: str, tmp_path: Path
 
 def test_a_special_token_in_the_text_is_a_target_too() -> None:
     weights = target_weights(np.array([CLS, 0, CLS, 0], np.uint8))
-    np.testing.assert_allclose(weights, [[0.5, 0, 0.5, 0], [0.25] * 4])
+    np.testing.assert_allclose(weights, [[0.5, 0, 0.5, 0], [0.25] * 4, [0, 0.5, 0, 0.5]])
+
+
+def test_a_sentence_without_words_has_no_mean_of_words() -> None:
+    weights = target_weights(np.array([CLS, PUNCTUATION, SYMBOL, SEP], np.uint8))
+    assert np.isnan(weights[2]).all()
+    np.testing.assert_allclose(weights[:2], [[1, 0, 0, 0], [0.25] * 4])
+
+
+@pytest.fixture
+def two_targets(tiny_store: str, tmp_path: Path) -> str:
+    """A store that was made before the mean of the words was a target."""
+    place = str(shutil.copytree(tiny_store, tmp_path / "store"))
+    with rewritten(place) as writer:
+        group = writer.group(f"models/{store.open_corpus(place).name}/mixing")
+        for name in ("target", "reach", "received"):
+            group[name].resize((2, *group[name].shape[1:]))
+        group["reach_hash"][:] = 0
+    return place
+
+
+def test_a_store_of_two_targets_is_sound_and_says_how_to_get_the_third(two_targets: str) -> None:
+    assert list(verify(open_snapshot(two_targets))) == []
+    corpus = store.open_corpus(two_targets)
+    assert corpus.reach_by(target="sentence").sizes["category"] > 0
+    with pytest.raises(NotIngested, match=r"What reaches the mean word vector: not computed\. Run `headscape ingest"):
+        corpus.reach_by(target="word")
+
+
+def test_the_next_ingest_adds_the_third_target(two_targets: str, tiny_store: str, ingest: Ingest) -> None:
+    ingest(two_targets, **FEATURES)
+    found, expected = (store.open_corpus(each) for each in (two_targets, tiny_store))
+    assert found.token_reach.target.values.tolist() == ["cls", "sentence", "word"]
+    xr.testing.assert_equal(found.token_reach.load(), expected.token_reach.load())

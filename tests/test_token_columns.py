@@ -65,7 +65,7 @@ def test_in_a_review_sentences_are_coloured_in_their_order(review: Features) -> 
     np.testing.assert_array_equal(values(column), review.tokens.sentence_index.values)
 
 
-@pytest.mark.parametrize("target", ["cls", "sentence"])
+@pytest.mark.parametrize("target", ["cls", "sentence", "word"])
 def test_what_arrives_of_a_token_is_its_reach_after_the_last_layer(
     tiny_corpus: Corpus, sample: Features, target: str
 ) -> None:

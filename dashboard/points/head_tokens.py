@@ -34,7 +34,11 @@ KINDS = ("[CLS]", "[SEP]", "full stop or comma", "symbol", "continuation", "word
 #: AttentionViz colours [CLS] and [SEP] with the punctuation; here they are a category of their own beside it.
 PUNCTUATION_NAMES = ("word", "punctuation", "[CLS] or [SEP]")
 #: By the target that a token reaches, what arrives there of it.
-REACHES = {"cls": "share of [CLS]'s vector", "sentence": "share of the sentence vector"}
+REACHES = {
+    "cls": "share of [CLS]'s vector",
+    "sentence": "share of the sentence vector",
+    "word": "share of the mean word vector",
+}
 #: Names of the bands that begin at `FREQUENCIES`.
 FREQUENCY_BANDS = ("once", "2 to 9 times", "10 to 99 times", "100 to 999 times", "1,000 times and more")
 

@@ -55,7 +55,7 @@ MatrixScale = Literal["root", "linear", "largest", "row", "log"]
 Instead = Literal["off", "even", "mean", "rule", "patch"]
 Unit = Literal["word", "wordpiece"]
 HeadColour = Literal["role", "head"]
-Reached = Literal["sentence", "cls"]
+Reached = Literal["sentence", "cls", "word"]
 WITHIN: tuple[Within, ...] = get_args(Within)
 #: Of these, what needs annotated words.
 OF_WORDS: tuple[Within, ...] = ("lemma",)

@@ -30,7 +30,7 @@ from store.repository.writer import Writer
 from store.schema.mixing import MIXING_ARRAYS, ORIGINS, PART, STORED_METHODS, TARGETS
 from store.schema.model import BOUNDS, SOURCES
 
-VERSION, REACH_VERSION = "mixing/1", "reach/1"
+VERSION, REACH_VERSION = "mixing/1", "reach/2"
 #: What is done of the blocks, by version.
 HASHES = {VERSION: "mixing_hash", REACH_VERSION: "reach_hash"}
 #: The largest product of random wordpieces is stored as at most this power of two: a corpus may have products 256 times as large.

@@ -51,8 +51,10 @@ STORED_METHODS = ("rollout", "globenc")
 
 #: Where a share comes from: the token itself, or other tokens of its sentence by class.
 ORIGINS = ("self", "cls", "sep", "punctuation", "word")
-#: Vectors that tokens reach -> as people read them.
-TARGETS: Mapping[str, str] = {"cls": "[CLS]", "sentence": "the sentence vector"}
+#: Vectors that tokens reach -> as people read them. Stores made before there was `word` lack it.
+TARGETS: Mapping[str, str] = {"cls": "[CLS]", "sentence": "the sentence vector", "word": "the mean word vector"}
+#: The tokens whose mean vector each is: a source of `store.schema.model.SOURCES`.
+TARGET_SOURCES: Mapping[str, str] = {"cls": "cls", "sentence": "all", "word": "word"}
 
 
 def _of_targets(meaning: str) -> Array:
@@ -85,7 +87,7 @@ MIXING_ARRAYS: Mapping[str, Array] = {
         ("bound", "approach", "origin", "source", "layer"), "95% interval of arrival, by bootstrap over sentences"
     ),
     "target": numbered(
-        "target", "the vector that is reached: that of [CLS], or the mean of all tokens' vectors", "str"
+        "target", "the vector that is reached: that of [CLS], or the mean of those of all tokens or of the words", "str"
     ),
     "reach": _of_targets(
         "share of the target's vector after the layer that comes from this input token, by GlobEnc through the layers, times the tokens of "
@@ -93,7 +95,7 @@ MIXING_ARRAYS: Mapping[str, Array] = {
     ),
     "received": _of_targets(
         "attention weight that the token gets from the target in the layer, mean over heads, times the tokens of the sentence: from [CLS], or "
-        "mean over all tokens"
+        "mean over all tokens or the words"
     ),
     "reach_hash": Array(("task",), "uint64", (1,), "hash of the block the reaches are of, 0 if not written"),
     "mixing_hash": Array(("task",), "uint64", (1,), "hash of the block the products are of, 0 if not written"),
