@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dashboard.sentence.sentence import Sentence
 from headscape.own_model import encode_text, ready_model
-from ingest.encode.decomposition import DECOMPX, OF_LAYER, TracedLayer, decompose, length_shares, trace
+from ingest.encode.decomposition import DECOMPX, OF_LAYER, TracedLayer, decompose, shares_by, trace
 from ingest.encode.hidden_words import GuessingModel
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.errors import IngestError, short
@@ -32,13 +32,9 @@ def context_mixing(
 
 def _shares(ready: GuessingModel, sentence: Sentence, method: str, rolled_out: bool) -> NDArray[np.floating]:
     """(layer, query_token, key_token)."""
-    if method == DECOMPX:
-        return np.stack([length_shares(parts).cpu().numpy() for parts in decompose(_trace(ready, sentence))])
-    matrices = (
-        sentence.mixing_matrices(method)
-        if method in METHODS
-        else [OF_LAYER[method](layer).cpu().numpy() for layer in _trace(ready, sentence)]
-    )
+    if method not in METHODS:
+        return shares_by(_trace(ready, sentence), method, rolled_out=rolled_out)[0]
+    matrices = sentence.mixing_matrices(method)
     return np.asarray(roll_out(matrices) if rolled_out else np.stack(matrices))
 
 

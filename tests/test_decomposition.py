@@ -1,5 +1,6 @@
 """ALTI, Value Zeroing and DecompX of one sentence, against plain implementations in float64."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,13 @@ import transformers
 import headscape
 import store
 from dashboard.sentence.methods import FAMILIES as DECOMPOSED_FAMILIES
+from ingest.encode import decomposition
 from ingest.encode.decomposition import (
-    LONGEST,
     TracedLayer,
     alti,
     decompose,
     decompose_answer,
+    shares_by,
     trace,
     value_zeroing,
 )
@@ -119,9 +121,49 @@ def test_another_family_is_refused_in_one_sentence(family: str, tmp_path: Path) 
         trace(model, TOKEN_IDS)
 
 
-def test_a_long_sentence_is_refused_in_one_sentence(odd_model: Path) -> None:
-    with pytest.raises(IngestError, match=r"too long to be decomposed\. Give one of at most 128"):
-        trace(hooked(odd_model), torch.ones(LONGEST + 1, dtype=torch.long))
+def test_a_sentence_whose_parts_do_not_fit_into_memory_is_refused_in_one_sentence(layers: list[TracedLayer]) -> None:
+    long = replace(layers[0], layer_input=torch.zeros(1, 64, dtype=torch.float64).expand(100_000, 64))
+    with pytest.raises(IngestError, match=r"100,000 tokens have too many\. Give at most 1,448, or choose alti\."):
+        next(decompose([long]))
+
+
+@pytest.fixture
+def in_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of nine tokens two at a time, and then one."""
+    monkeypatch.setattr(decomposition, "PAIRS", 18)
+
+
+@pytest.mark.usefixtures("in_small_parts")
+def test_parts_of_a_sentence_give_the_same_as_all_of_it(
+    layers: list[TracedLayer], plain: Any, hidden: list[torch.Tensor]
+) -> None:
+    for number, own in enumerate(plain.encoder.layer):
+        expected = plain_alti(own, layers[number].pattern, hidden[number])
+        np.testing.assert_allclose(alti(layers[number]).numpy(), expected, atol=1e-12)
+        zeroed = plain_zeroing(own, hidden[number])
+        np.testing.assert_allclose(value_zeroing(layers[number]).numpy(), zeroed, atol=1e-9)
+    for parts, expected in zip(decompose(layers), plain_decompx(plain, TOKEN_IDS), strict=True):
+        np.testing.assert_allclose(parts.numpy(), expected, atol=1e-12)
+
+
+@pytest.mark.usefixtures("in_small_parts")
+@pytest.mark.parametrize("method", ["alti", "value_zeroing", "decompx"])
+def test_each_part_of_each_layer_is_told(layers: list[TracedLayer], method: str) -> None:
+    told: list[int] = []
+    shares_by(layers, method, tell=told.append)
+    assert sorted(set(told)) == list(range(len(layers)))
+    assert told == sorted(told)
+    assert told.count(0) >= 5
+
+
+def test_value_zeroing_is_exact_in_32_bits_where_hardly_anything_changes(odd_model: Path) -> None:
+    exact = hooked(odd_model)
+    model = HookedModel(find_checkpoint(str(odd_model)), device=torch.device("cpu"), dtype=torch.float32)
+    for each in (exact, model):
+        for parts in each.parts.layers:  # what attention adds is a thousandth of the residual
+            parts.output_map[0].data.mul_(1e-3)
+    for own, expected in zip(trace(model, TOKEN_IDS), trace(exact, TOKEN_IDS), strict=True):
+        np.testing.assert_allclose(value_zeroing(own).numpy(), value_zeroing(expected).numpy(), atol=2e-4)
 
 
 @pytest.mark.parametrize("family", LIKE_BERT)

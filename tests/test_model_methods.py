@@ -13,6 +13,8 @@ import transformers
 from flask.testing import FlaskClient
 
 from dashboard.sentence.arrival import cannot_run, waits
+from dashboard.sentence.change import Change
+from dashboard.sentence.checkpoint import encoded
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.methods import MODEL_METHODS
 from dashboard.sentence.sentence import stored_sentence
@@ -109,6 +111,17 @@ def test_a_model_that_multiplies_in_16_bits_is_decomposed_in_32(tiny_model: Path
     layers = trace(model.hooked, torch.arange(5, 12))
     *_, last = decompose(layers)
     assert last.dtype == OF_LAYER["alti"](layers[0]).dtype == torch.float32
+
+
+@pytest.mark.parametrize("method", MODEL_METHODS)
+def test_the_model_reads_a_decomposed_sentence_once(tiny_model: Path, method: str) -> None:
+    model = GuessingModel(find_checkpoint(str(tiny_model)), max_length=MAX_LENGTH, dtype="float32")
+    module: Any = model.hooked.parts.module
+    read: list[object] = []
+    module.register_forward_hook(lambda *_: read.append(1))
+    found = encoded(model, "the film was good", "", Change(method=method))
+    assert found.decomposed is not None
+    assert len(read) == 1
 
 
 # -- where they cannot run ------------------------------------------------------------------------------

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dashboard.sentence.change import Change
-from dashboard.sentence.methods import DECOMPX, MODEL_METHODS, Decomposed
+from dashboard.sentence.methods import MODEL_METHODS, Decomposed
 from dashboard.sentence.sentence import Sentence
 from dashboard.web.admission import Tell
 from dashboard.web.corpus_model import CorpusModel, find_checkpoint, runs_models
 from dashboard.web.errors import Refusal
 
 if TYPE_CHECKING:
-    from ingest.encode.decomposition import TracedLayer
+    from ingest.encode.capture import Capture
     from ingest.encode.hidden_words import GuessingModel
     from ingest.encode.hooked_model import Vectors
     from ingest.text.tokenizer import Pair, Tokens
@@ -74,7 +74,7 @@ def encoded(
     check_words(0 in words, "first " if other else "")
     check_words(not other or 1 in words, "second ")
     _check_vectors(model, tokens)
-    vectors, hidden_loss = _run(model, pair, change)
+    vectors, hidden_loss, found = _run(model, pair, change, tell)
     return Sentence(
         text=first,
         second=other,
@@ -95,7 +95,7 @@ def encoded(
         answer=vectors.answer,
         answers=model.class_names,
         hidden_loss=hidden_loss,
-        decomposed=_decomposed(model, pair, change.method, tell) if change.method else None,
+        decomposed=found,
     )
 
 
@@ -107,59 +107,39 @@ def _check_vectors(model: "GuessingModel", tokens: "Tokens") -> None:
         )
 
 
-def _run(model: "GuessingModel", pair: "Pair", change: Change) -> "tuple[Vectors, float | None]":
-    """What the model makes of the sentence, and the loss of its hidden wordpieces where it is asked for and known."""
+def _run(
+    model: "GuessingModel", pair: "Pair", change: Change, tell: Tell
+) -> "tuple[Vectors, float | None, Decomposed | None]":
+    """What the model makes of the sentence, the loss of its hidden wordpieces where it is asked for and known, and what a method gives."""
+    if change.method and (tokens := len(pair.tokens.token_id)) > MODEL_METHODS[change.method].longest:
+        raise Refusal(too_long(change.method, tokens))
     try:
         patterns = change.patterns(len(pair.tokens.token_id))
+        if change.method:
+            capture = model.capture(pair.tokens, pair.token_type, patterns)
+            return model.outputs(capture), None, _decomposed(model, capture, change.method, tell)
         vectors = model.run(pair.tokens, pair.token_type, patterns, products=change.products)
-        return vectors, _hidden_loss(model, pair, change)
+        return vectors, _hidden_loss(model, pair, change), None
     except RuntimeError as error:  # torch's for whatever a device cannot do, such as having no memory left
         raise cannot_run(error) from error
 
 
-def _decomposed(model: "GuessingModel", pair: "Pair", method: str, tell: Tell) -> Decomposed:
-    """What a method gives of a sentence; a `Refusal` of a sentence that is too long, and of a model with other layers."""
-    import torch
-
-    from ingest.encode.decomposition import trace
+def _decomposed(model: "GuessingModel", capture: "Capture", method: str, tell: Tell) -> Decomposed:
+    """What a method gives of the sentence of a pass; a `Refusal` of a model with other layers."""
+    from ingest.encode.decomposition import decompose_answer, shares_by, traced
     from ingest.run.errors import IngestError
 
-    if len(pair.tokens.token_id) > MODEL_METHODS[method].longest:
-        raise Refusal(too_long(method, len(pair.tokens.token_id)))
+    title, count = MODEL_METHODS[method].title, model.hooked.layers
     try:
-        ids, segment = (
-            torch.from_numpy(row.astype(np.int64)).to(model.hooked.device)
-            for row in (pair.tokens.token_id, model.known_types(pair.token_type))
-        )
-        return _by_method(model, trace(model.hooked, ids, segment), method, tell)
+        layers = traced(model.hooked, capture)
     except IngestError as error:
         raise Refusal(str(error)) from error
-    except RuntimeError as error:
-        raise cannot_run(error) from error
-
-
-def _by_method(model: "GuessingModel", layers: "list[TracedLayer]", method: str, tell: Tell) -> Decomposed:
-    from ingest.encode.decomposition import OF_LAYER, decompose, decompose_answer, length_shares
-    from store.kernels.mixing import roll_out
-
-    title = MODEL_METHODS[method].title
-    if method != DECOMPX:
-        matrices = []
-        for number, layer in enumerate(layers):
-            tell(f"{title}, layer {number + 1} of {len(layers)}")
-            matrices.append(OF_LAYER[method](layer).cpu().numpy())
-        return Decomposed(method, roll_out(matrices))
-    shares, parts = [], layers[0].layer_input
-    for number, parts in enumerate(decompose(layers)):
-        tell(f"{title}, layer {number + 1} of {len(layers)}")
-        shares.append(length_shares(parts).cpu().numpy())
+    shares, parts = shares_by(layers, method, tell=lambda layer: tell(f"{title}, layer {layer + 1} of {count}"))
+    if parts is None:
+        return Decomposed(method, shares)
     answer = decompose_answer(model.hooked, parts) if model.class_names else None
-    return Decomposed(
-        method,
-        np.stack(shares),
-        parts.mean(0).cpu().numpy(),
-        None if answer is None else answer.cpu().numpy(),
-    )
+    own = None if answer is None else answer.cpu().numpy()
+    return Decomposed(method, shares, parts.mean(0).cpu().numpy(), own)
 
 
 def too_long(method: str, tokens: int) -> str:

@@ -72,7 +72,7 @@ class Sentence:
         Sum over hidden wordpieces of -ln of the probability of the right one, in nats; None where none is asked for, or the
         model predicts none.
     decomposed
-        By a method of `dashboard.sentence.methods`; None where none is asked for.
+        By a method of `dashboard.sentence.methods`; None where none is asked for. What ran the model for it gives no queries, keys, norms and ratios.
     """
 
     text: str
@@ -157,7 +157,7 @@ class Sentence:
     def mixing_rows(self, method: str, layer: int) -> Iterator[tuple[slice, Floats]]:
         """Context mixing of one layer (query, key_token) by a method of `store.schema.mixing`, some queries at a time, and which they are."""
         products = self.products[layer].T if method == "globenc" and self.products is not None else None
-        norms = self.value_norm[layer]
+        norms = self.value_norm[layer] if method == "norm" else None
         for block, rows in self.all_rows(layer):
             queries = np.arange(block.start, block.stop)
             yield block, layer_matrix(method, rows, value_norm=norms, products=products, queries=queries)

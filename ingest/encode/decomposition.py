@@ -13,21 +13,30 @@ Of models with layer norms after attention and after a feed-forward network of t
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from math import isqrt
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import layer_norm, linear, normalize
 
 from ingest.encode.capture import Capture
 from ingest.encode.hooked_model import HookedModel
 from ingest.family.protocol import LayerParts
 from ingest.run.errors import IngestError
 from store.kernels.attention import attention_pattern
+from store.kernels.bias import AttentionBias
+from store.kernels.mixing import roll_out
 
-#: Tokens of a sentence that is decomposed: vectors of every pair of tokens are in memory at once.
-LONGEST = 128
+#: Pairs of tokens whose vectors are computed at once: those of a feed-forward network then fit into a cache.
+PAIRS = 1_024
 #: A sum of parts below which its activation has the slope at 0.
 SMALL = 1e-9
+#: Bytes of the parts of DecompX, at most.
+MOST_BYTES = 1 << 30
 #: Share of a row that goes to the token itself where nothing is left of any: a row must sum to 1.
 LEAST = 1e-12
 DECOMPX = "decompx"
@@ -63,12 +72,12 @@ class Norm:
 
     def __call__(self, vectors: Tensor) -> Tensor:
         """Vectors (..., feature) after it."""
-        return self.linear(vectors, vectors) + self.shift
+        return layer_norm(vectors, self.gain.shape, self.gain, self.shift, self.epsilon)
 
     def linear(self, parts: Tensor, whole: Tensor) -> Tensor:
         """Parts (..., feature) of vectors after it, without the shift, by the deviation of the whole."""
         deviation = (whole.var(-1, unbiased=False, keepdim=True) + self.epsilon).sqrt()
-        return (parts - parts.mean(-1, keepdim=True)) / deviation * self.gain
+        return (parts - parts.mean(-1, keepdim=True)).mul_(self.gain / deviation)
 
 
 @dataclass(frozen=True)
@@ -77,8 +86,10 @@ class TracedLayer:
 
     Attributes
     ----------
-    pattern, value
-        (head, query_token, key_token) and (token, head, channel).
+    query, key
+        (head, token, channel), with what the model adds to their logits as `bias`.
+    value
+        (token, head, channel).
     layer_input
         (token, feature).
     to_value, output
@@ -89,7 +100,9 @@ class TracedLayer:
         Linear layers of that network, with `activation` between.
     """
 
-    pattern: Tensor
+    query: Tensor
+    key: Tensor
+    bias: AttentionBias | None
     value: Tensor
     layer_input: Tensor
     to_value: Affine
@@ -100,47 +113,49 @@ class TracedLayer:
     activation: Callable[[Tensor], Tensor]
 
     @property
-    def parts(self) -> Tensor:
-        """y_ij: what token j adds to the sum of token i after attention, with the residual: (query_token, key_token, feature)."""
-        heads, tokens, _ = self.pattern.shape
+    def pattern(self) -> Tensor:
+        """Attention weights (head, query_token, key_token)."""
+        pattern: Tensor = attention_pattern(self.query, self.key, bias=self.bias)
+        return pattern
+
+    def parts(self) -> Iterator[tuple[slice, Tensor]]:
+        """y_ij without the residual, some i at a time: which, and (query_token, key_token, feature)."""
+        heads, tokens, _ = self.query.shape
         brought = torch.einsum("jhc,hcd->jhd", self.value, self.output.weight.unflatten(0, (heads, -1)))
-        parts = torch.einsum("hij,jhd->ijd", self.pattern, brought)
-        parts[torch.arange(tokens), torch.arange(tokens)] += self.layer_input
-        return parts
+        by_key = self.pattern.permute(2, 1, 0)
+        for block in blocks(tokens):
+            yield block, torch.matmul(by_key[:, block], brought).transpose(0, 1)
 
     def after_attention(self, summed: Tensor) -> Tensor:
         """Output of the layer (..., feature) from the sum after attention, with the bias of the output projection in it."""
         attended = self.norms[0](summed)
-        expanded = self.activation(attended @ self.first.weight + self.first.bias)
-        return self.norms[1](attended + expanded @ self.second.weight + self.second.bias)
+        expanded = self.activation(linear(attended, self.first.weight.T, self.first.bias))
+        return self.norms[1](linear(expanded, self.second.weight.T, self.second.bias).add_(attended))
+
+
+def blocks(tokens: int) -> Iterator[slice]:
+    """Some tokens of a sentence at a time: `PAIRS` pairs with all tokens."""
+    size = max(1, PAIRS // tokens)
+    return (slice(start, min(tokens, start + size)) for start in range(0, tokens, size))
 
 
 def trace(model: HookedModel, token_ids: Tensor, segment: Tensor | None = None) -> list[TracedLayer]:
-    """The layers of a model after a pass over one sentence, or a pair with the `segment` of each token (token,).
+    """The layers of a model after a pass over one sentence, or a pair with the `segment` of each token (token,)."""
+    return traced(model, model.run(token_ids[None], None, None if segment is None else segment[None]))
+
+
+def traced(model: HookedModel, capture: Capture) -> list[TracedLayer]:
+    """The layers of a model after a pass over one sentence that captured these tensors.
 
     Raises
     ------
     IngestError
-        Where the sentence is too long, or the layers are built otherwise.
+        Where the layers are built otherwise.
     """
-    if len(token_ids) > LONGEST:
-        raise IngestError(
-            f"A sentence of {len(token_ids):,} tokens is too long to be decomposed. Give one of at most {LONGEST}, or choose globenc."
-        )
-    capture, bias = model.run(token_ids[None], None, None if segment is None else segment[None]), model.bias
-    patterns = [
-        attention_pattern(
-            query[0].float().transpose(0, 1), key[0].float().transpose(0, 1), bias=bias and bias.part(layer)
-        )
-        for layer, (query, key) in enumerate(zip(capture.query, capture.key, strict=True))
-    ]
-    return [
-        _traced(model, parts, pattern, capture, layer)
-        for layer, (parts, pattern) in enumerate(zip(model.parts.layers, patterns, strict=True))
-    ]
+    return [_traced(model, parts, capture, layer) for layer, parts in enumerate(model.parts.layers)]
 
 
-def _traced(model: HookedModel, parts: LayerParts, pattern: Tensor, capture: Capture, layer: int) -> TracedLayer:
+def _traced(model: HookedModel, parts: LayerParts, capture: Capture, layer: int) -> TracedLayer:
     norms = parts.residual_norms
     feedforward = parts.feedforward if len(norms) == 2 and parts.centres else None
     if feedforward is None:
@@ -149,9 +164,15 @@ def _traced(model: HookedModel, parts: LayerParts, pattern: Tensor, capture: Cap
         )
     first, second, activation = feedforward
     exact = parts.value_map[0].dtype  # of the weights: vectors have 16 bits where the model multiplies in 16
-    value, layer_input = (vectors[layer][0].detach().to(exact) for vectors in (capture.value, capture.layer_input))
+    query, key, value, layer_input = (
+        vectors[layer][0].detach().to(exact)
+        for vectors in (capture.query, capture.key, capture.value, capture.layer_input)
+    )
+    bias = model.bias
     return TracedLayer(
-        pattern.detach().to(layer_input.dtype),
+        query.transpose(0, 1),
+        key.transpose(0, 1),
+        bias and bias.part(layer),
         value,
         layer_input,
         Affine.of(*parts.value_map),
@@ -169,27 +190,46 @@ def _shares(lengths: Tensor) -> Tensor:
     return lengths / lengths.sum(-1, keepdim=True)
 
 
-def alti(layer: TracedLayer) -> Tensor:
+#: Called before each of the parts that a layer is computed in.
+Tell = Callable[[], None]
+
+
+def _nobody() -> None:
+    """Nobody waits."""
+
+
+def alti(layer: TracedLayer, tell: Tell = _nobody) -> Tensor:
     """ALTI of one layer (query_token, key_token); rows sum to 1."""
-    parts = layer.parts
-    summed = parts.sum(1) + layer.output.bias
-    after = layer.norms[0](summed)
-    without = after[:, None] - layer.norms[0].linear(parts, summed[:, None])
-    return _shares(after.abs().sum(-1)[:, None] - without.abs().sum(-1))
+    lengths = []
+    for block, parts in layer.parts():
+        tell()
+        rows = torch.arange(len(parts))
+        parts[rows, rows + block.start] += layer.layer_input[block]
+        summed = parts.sum(1) + layer.output.bias
+        after = layer.norms[0](summed)
+        without = after[:, None] - layer.norms[0].linear(parts, summed[:, None])
+        lengths.append(after.abs().sum(-1)[:, None] - without.abs().sum(-1))
+    return _shares(torch.cat(lengths))
 
 
-def value_zeroing(layer: TracedLayer) -> Tensor:
+def value_zeroing(layer: TracedLayer, tell: Tell = _nobody) -> Tensor:
     """Value Zeroing of one layer (query_token, key_token); rows sum to 1."""
-    parts = layer.parts
-    tokens = torch.arange(len(parts))
-    summed = parts.sum(1) + layer.output.bias
-    parts[tokens, tokens] -= layer.layer_input  # the residual stays
-    changed = layer.after_attention(summed[:, None] - parts)
-    return _shares(1 - torch.cosine_similarity(changed, layer.after_attention(summed)[:, None], dim=-1))
+    distances = []
+    for block, parts in layer.parts():
+        tell()
+        summed = parts.sum(1) + layer.output.bias + layer.layer_input[block]
+        changed = layer.after_attention(summed[:, None] - parts)  # the residual stays
+        distances.append(_cosine_distance(changed, layer.after_attention(summed)[:, None]))
+    return _shares(torch.cat(distances))
+
+
+def _cosine_distance(vectors: Tensor, others: Tensor) -> Tensor:
+    """1 - cosine (...) of vectors (..., feature), as |a - b|^2 / 2 of unit vectors: in float32 a small one is exact that way alone."""
+    return (normalize(vectors, dim=-1) - normalize(others, dim=-1)).square().sum(-1) / 2
 
 
 #: Methods that give a matrix of each layer by itself.
-OF_LAYER: Mapping[str, Callable[[TracedLayer], Tensor]] = {"alti": alti, "value_zeroing": value_zeroing}
+OF_LAYER: Mapping[str, Callable[[TracedLayer, Tell], Tensor]] = {"alti": alti, "value_zeroing": value_zeroing}
 
 
 def length_shares(parts: Tensor) -> Tensor:
@@ -198,38 +238,98 @@ def length_shares(parts: Tensor) -> Tensor:
     return lengths / lengths.sum(-1, keepdim=True)
 
 
-def decompose(layers: Sequence[TracedLayer]) -> Iterator[Tensor]:
-    """The vectors of the tokens after each layer as sums over input tokens: (token, input_token, feature)."""
+def decompose(layers: Sequence[TracedLayer], tell: Callable[[int], None] = lambda _: None) -> Iterator[Tensor]:
+    """The vectors of the tokens after each layer as sums over input tokens: (token, input_token, feature).
+
+    It is one tensor, which the next layer changes. `tell` gets the number of the layer, before each part of the layer.
+
+    Raises
+    ------
+    IngestError
+        Where the sentence is so long that they do not fit into memory.
+    """
     tokens, features = layers[0].layer_input.shape
+    longest = isqrt(MOST_BYTES // (features * layers[0].layer_input.element_size()))
+    if tokens > longest:
+        raise IngestError(
+            f"DecompX takes a vector for each pair of tokens, and {tokens:,} tokens have too many. Give at most {longest:,}, or choose alti."
+        )
     parts = layers[0].layer_input.new_zeros(tokens, tokens, features)
     parts[torch.arange(tokens), torch.arange(tokens)] = layers[0].layer_input
-    for layer in layers:
-        parts = _decomposed(layer, parts)
+    for number, layer in enumerate(layers):
+        _decompose_layer(layer, parts, partial(tell, number))
         yield parts
 
 
-def _decomposed(layer: TracedLayer, parts: Tensor) -> Tensor:
-    heads = len(layer.pattern)
-    to_value = layer.to_value.weight.unflatten(1, (heads, -1))
-    value = torch.einsum("jkd,dhc->hjkc", parts, to_value)
-    context = torch.einsum("hij,hjkc->ikhc", layer.pattern, value).flatten(2)
+def _decompose_layer(layer: TracedLayer, parts: Tensor, tell: Tell) -> None:
+    """Change the parts of its input to those of its output."""
+    weights = _attend(layer, parts, tell)
     bias = layer.to_value.bias @ layer.output.weight + layer.output.bias
-    attended = _normed(layer.norms[0], _with_bias(context @ layer.output.weight, bias) + parts)
-    expanded = _with_bias(attended @ layer.first.weight, layer.first.bias)
-    whole = expanded.sum(1, keepdim=True)
+    for block in blocks(len(parts)):
+        tell()
+        attended = _normed(layer.norms[0], torch.addcmul(parts[block], _rows_to_one(weights[block])[..., None], bias))
+        parts[block] = _normed(layer.norms[1], _feed_forward(layer, attended).add_(attended))
+
+
+def _attend(layer: TracedLayer, parts: Tensor, tell: Tell) -> Tensor:
+    """Add to the parts what attention brings, without its bias; returns |bias . part| of what was added (token, input_token)."""
+    pattern, bias = layer.pattern, layer.to_value.bias @ layer.output.weight + layer.output.bias
+    weights = parts.new_empty(parts.shape[:2])
+    for block in blocks(len(parts)):
+        tell()
+        value = (parts[:, block] @ layer.to_value.weight).unflatten(-1, (len(pattern), -1))
+        context = pattern @ value.permute(2, 0, 1, 3).flatten(2)
+        added = context.unflatten(-1, value.shape[1::2]).permute(1, 2, 0, 3).flatten(2) @ layer.output.weight
+        weights[:, block] = (added @ bias).abs()
+        parts[:, block] += added
+    return weights
+
+
+def _feed_forward(layer: TracedLayer, attended: Tensor) -> Tensor:
+    """Parts (token, input_token, feature) of what the feed-forward network adds."""
+    first, second = layer.first, layer.second
+    share = _rows_to_one((attended @ (first.weight @ first.bias)).abs())
+    whole = attended.sum(1) @ first.weight + share.sum(1)[:, None] * first.bias
     safe = torch.where(whole.abs() > SMALL, whole, torch.full_like(whole, SMALL))
-    activated = expanded * (layer.activation(safe) / safe)
-    return _normed(layer.norms[1], _with_bias(activated @ layer.second.weight, layer.second.bias) + attended)
+    slope = layer.activation(safe) / safe
+    made = (attended @ first.weight).mul_(slope[:, None]) @ second.weight
+    made.addcmul_(share[..., None], ((slope * first.bias) @ second.weight)[:, None])
+    return _with_bias(made, second.bias)
 
 
 def _with_bias(parts: Tensor, bias: Tensor) -> Tensor:
     """Parts (token, input_token, feature) with the bias of their sum shared out in proportion to |bias . part|."""
-    weight = (parts @ bias).abs()
-    return parts + (weight / weight.sum(1, keepdim=True).clamp(min=torch.finfo(weight.dtype).tiny))[..., None] * bias
+    return torch.addcmul(parts, _rows_to_one((parts @ bias).abs())[..., None], bias)
+
+
+def _rows_to_one(weights: Tensor) -> Tensor:
+    """Weights (token, input_token) divided by the sums of their rows."""
+    return weights / weights.sum(1, keepdim=True).clamp(min=torch.finfo(weights.dtype).tiny)
 
 
 def _normed(norm: Norm, parts: Tensor) -> Tensor:
     return _with_bias(norm.linear(parts, parts.sum(1, keepdim=True)), norm.shift)
+
+
+def shares_by(
+    layers: Sequence[TracedLayer],
+    method: str,
+    *,
+    rolled_out: bool = True,
+    tell: Callable[[int], None] = lambda _: None,
+) -> tuple[NDArray[np.floating], Tensor | None]:
+    """Shares (layer, query_token, key_token) by a method, of input tokens or, not `rolled_out`, of what enters the layer.
+
+    Of DecompX always of input tokens; and then the parts of the last vectors (token, input_token, feature).
+    """
+    matrices, parts = [], None
+    if method == DECOMPX:
+        for parts in decompose(layers, tell):
+            matrices.append(length_shares(parts).cpu().numpy())
+        return np.stack(matrices), parts
+    for number, layer in enumerate(layers):
+        matrices.append(OF_LAYER[method](layer, partial(tell, number)).cpu().numpy())
+    return np.asarray(roll_out(matrices) if rolled_out else np.stack(matrices)), None
 
 
 def decompose_answer(model: HookedModel, parts: Tensor) -> Tensor | None:

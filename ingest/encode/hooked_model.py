@@ -34,6 +34,7 @@ from store.kernels.attention import (
 )
 from store.kernels.bias import AttentionBias
 from store.kernels.mixing import ProductMap, ResidualNorms, mixing_products
+from store.schema.model import RATIOS
 
 #: Wordpieces that a model is tried on; where something is added by distance, so many beyond the farthest that differs.
 PROBED = 24
@@ -349,12 +350,37 @@ class SentenceModel:
         self, tokens: Tokens, token_type: NDArray[np.uint8], replaced: Replaced = NOTHING, *, products: bool = False
     ) -> Vectors:
         """One forward pass, in which the patterns of some heads may be replaced: of as many tokens as there are."""
+        capture = self.capture(tokens, token_type, replaced)
+        with torch.inference_mode():
+            return self._vectors(capture, replaced, self._products(capture) if products else None)
+
+    def capture(self, tokens: Tokens, token_type: NDArray[np.uint8], replaced: Replaced = NOTHING) -> Capture:
+        """What the hooks capture in the same pass."""
         rows = (tokens.token_id, self.known_types(token_type))
         token_ids, segments = (torch.from_numpy(row.astype(np.int64))[None] for row in rows)
         device = self.hooked.device
-        capture = self.hooked.run_replaced(token_ids.to(device), segments.to(device), replaced)
+        return self.hooked.run_replaced(token_ids.to(device), segments.to(device), replaced)
+
+    def outputs(self, capture: Capture) -> Vectors:
+        """What the model makes of the sentence of a pass: `last` and `answer`, the other arrays are of no token."""
+        layers, heads, channels = self.hooked.layers, self.hooked.heads, self.hooked.channels
         with torch.inference_mode():
-            return self._vectors(capture, replaced, self._products(capture) if products else None)
+            last, answer = self._outputs(capture)
+        return Vectors(
+            query=np.empty((layers, heads, 0, channels), np.float32),
+            key=np.empty((layers, heads, 0, channels), np.float32),
+            value_norm=np.empty((layers, heads, 0), np.float32),
+            mixing=np.empty((len(RATIOS), layers, 0), np.float32),
+            products=None,
+            last=last,
+            answer=answer,
+        )
+
+    def _outputs(self, capture: Capture) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """The output of the last layer (token, feature), and the logits of a classifier (label,)."""
+        last = capture.points[self._last][0].float()
+        answer = self.hooked.guess_labels(last[None])[0] if self.class_names else torch.zeros(0)
+        return last.cpu().numpy(), answer.cpu().numpy()
 
     def known_types(self, token_type: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Token types (token,) as the model knows them: some checkpoints know one only."""
@@ -370,16 +396,15 @@ class SentenceModel:
             self._mixing(layer, capture, replaced, *query_key_value)
             for layer, query_key_value in enumerate(zip(query, key, value, strict=True))
         ]
-        last = capture.points[self._last][0].float()
-        answer = self.hooked.guess_labels(last[None])[0] if self.class_names else torch.zeros(0)
+        last, answer = self._outputs(capture)
         return Vectors(
             query=torch.stack(query).cpu().numpy(),
             key=torch.stack(key).cpu().numpy(),
             value_norm=torch.stack(norms).cpu().numpy(),
             mixing=torch.stack(mixing, dim=1).cpu().numpy(),
             products=products,
-            last=last.cpu().numpy(),
-            answer=answer.cpu().numpy(),
+            last=last,
+            answer=answer,
         )
 
     def _products(self, capture: Capture) -> NDArray[np.float32]:
