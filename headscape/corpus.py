@@ -8,9 +8,12 @@ import numpy as np
 from headscape.figures import check_head, default_view
 from store import Corpus
 from store.process import check_extra
+from store.schema.mixing import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from xarray import DataArray
 
     from dashboard.notebook.widget import Widget
 
@@ -72,6 +75,18 @@ class PicturedCorpus(Corpus):
         from dashboard.notebook.points import head_widget
 
         return head_widget(self, layer, head, view=view or default_view(self), tokens=tokens)
+
+    def context_mixing(self, sentence: int, method: str = "globenc", *, rolled_out: bool = False) -> "DataArray":
+        """As `store.Corpus.context_mixing`; by `alti`, `value_zeroing` or `decompx` with the model, which needs the extra `notebook`.
+
+        These are of the text of the sentence, up to the length that the store was ingested with; DecompX is always of input tokens.
+        """
+        if method in METHODS:
+            return super().context_mixing(sentence, method, rolled_out=rolled_out)
+        check_extra("notebook")
+        from headscape.arrival import mixing_of_corpus
+
+        return mixing_of_corpus(self, sentence, method, rolled_out=rolled_out)
 
     def sentence(
         self,

@@ -85,7 +85,7 @@ def encode_text(ready: GuessingModel, text: str, other: str | None = None) -> Se
     if other is not None:
         _check_text("other", other)
     try:
-        sentence = encoded(ready, text, other or "", NO_CHANGE)
+        sentence = encoded(ready, text, other or "", NO_CHANGE).sentence
     except Refusal as refused:
         raise IngestError(str(refused)) from refused
     if sentence.cut:

@@ -14,6 +14,7 @@ import store
 from dashboard.sentence.methods import FAMILIES as DECOMPOSED_FAMILIES
 from ingest.encode import decomposition
 from ingest.encode.decomposition import (
+    Answer,
     TracedLayer,
     alti,
     decompose,
@@ -171,7 +172,7 @@ def test_the_logits_of_a_classifier_are_sums_over_input_tokens(family: str, tmp_
     checkpoint = find_checkpoint(str(save_family(tmp_path / family, family, "classification")))
     model = HookedModel(checkpoint, device=torch.device("cpu"), dtype=torch.float32, classifies=True)
     *_, last = decompose(trace(model, TOKEN_IDS))
-    found = decompose_answer(model, last)
+    found = decompose_answer(Answer.of(model, last.sum(1)), last)
     assert found is not None
     expected = getattr(transformers, BY_TYPE[family].architectures["classification"]).from_pretrained(tmp_path / family)
     with torch.no_grad():
@@ -184,7 +185,7 @@ def test_a_classifier_of_something_else_than_tokens_is_not_decomposed(tmp_path: 
     *_, last = decompose(trace(model, TOKEN_IDS))
     pooler: Any = model.parts.module.pooler
     pooler.dense.register_forward_pre_hook(lambda _module, given: (2 * given[0],))
-    assert decompose_answer(model, last) is None
+    assert decompose_answer(Answer.of(model, last.sum(1)), last) is None
 
 
 @pytest.mark.parametrize("method", ["attention", "rollout", "norm", "globenc", "alti", "value_zeroing", "decompx"])
@@ -209,6 +210,16 @@ def test_pairs_of_tokens_sum_to_the_cosine_of_two_texts(tiny_model: Path) -> Non
         a, b = (model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0].mean(0) for text in (first, second))
     assert float(found.sum()) == pytest.approx(float(torch.cosine_similarity(a, b, dim=0)), abs=1e-5)
     assert found.first_wordpiece.values[0] == "[CLS]"
+
+
+@pytest.mark.parametrize("method", ["alti", "value_zeroing", "decompx"])
+def test_a_method_of_a_stored_sentence_is_that_of_its_text(tiny_store: str, tiny_model: Path, method: str) -> None:
+    corpus = headscape.open(tiny_store)
+    text = str(corpus.sentences.text.values[3])
+    expected = headscape.context_mixing(str(tiny_model), None, text, method=method, rolled_out=True)
+    found = corpus.context_mixing(3, method, rolled_out=True)
+    np.testing.assert_allclose(found.values, expected.values, atol=1e-5)
+    assert found.dims == expected.dims
 
 
 def test_an_unknown_method_of_a_text_is_told_with_the_known_ones(tiny_model: Path) -> None:

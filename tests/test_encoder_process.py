@@ -224,7 +224,7 @@ def test_a_reader_is_told_each_step_until_the_sentence_comes() -> None:
     worker, own = Pipe()
     with worker, ThreadPoolExecutor(1) as pool, steps_told_to(told.append):
         pool.submit(process._answer, own)
-        assert _ask(worker, (LOST, "film", ""), lambda: None) == "encoded"
+        assert _ask(worker, (LOST, "film", ""), lambda _: None) == "encoded"
     assert told == ["Loading the model lost"]
 
 

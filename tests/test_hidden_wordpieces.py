@@ -118,7 +118,7 @@ def model_of(corpus: Corpus) -> Callable[[str, Any], Any]:
     from dashboard.web.corpus_model import CorpusModel
 
     model = load(CorpusModel.of(corpus))
-    return lambda text, change: encoded(model, text, "", change)
+    return lambda text, change: encoded(model, text, "", change).sentence
 
 
 def test_special_tokens_are_never_hidden_and_one_wordpiece_at_least_is() -> None:

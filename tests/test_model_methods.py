@@ -1,8 +1,10 @@
 """What arrives on page Sentence by the methods that run the model: ALTI, Value Zeroing and DecompX, against loops in float64."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,13 +14,16 @@ import torch
 import transformers
 from flask.testing import FlaskClient
 
-from dashboard.sentence.arrival import cannot_run, waits
+from dashboard.sentence.arrival import cannot_run, run_model, waits
 from dashboard.sentence.change import Change
 from dashboard.sentence.checkpoint import encoded
-from dashboard.sentence.encoder import TypedSentences
+from dashboard.sentence.encoder import Encoder, TypedSentences
 from dashboard.sentence.methods import MODEL_METHODS
 from dashboard.sentence.sentence import stored_sentence
+from dashboard.web.admission import steps_told_to
 from dashboard.web.context import Context, resolve
+from dashboard.web.corpus_model import CorpusModel
+from dashboard.web.errors import ReaderLeft
 from dashboard.web.served_store import ServedStore
 from ingest.encode.decomposition import OF_LAYER, decompose, trace
 from ingest.encode.hidden_words import GuessingModel
@@ -30,6 +35,10 @@ from tests.sentences import one_sentence
 from tests.stores import MAX_LENGTH
 
 SENTENCE, LAYER = 3, 1
+#: The work of a pair of tokens in the tiny model.
+WORK = 2 * 16**2
+#: Seconds that a test waits for a thread.
+PATIENCE = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -119,8 +128,9 @@ def test_the_model_reads_a_decomposed_sentence_once(tiny_model: Path, method: st
     module: Any = model.hooked.parts.module
     read: list[object] = []
     module.register_forward_hook(lambda *_: read.append(1))
-    found = encoded(model, "the film was good", "", Change(method=method))
-    assert found.decomposed is not None
+    traced = encoded(model, "the film was good", "", Change(method=method)).traced
+    assert traced is not None
+    assert traced.decomposed().method == method
     assert len(read) == 1
 
 
@@ -145,7 +155,12 @@ def corpus_of(model_type: str, source: str | None = "folder") -> Any:
         (corpus_of("gpt2"), 9, True, "models with the layers of BERT, and this one is a gpt2"),
         (corpus_of("bert"), 9, False, "DecompX needs PyTorch, which this server lacks"),
         (corpus_of("bert", None), 9, True, "the store does not say where it is"),
-        (corpus_of("bert"), 65, True, "DecompX is of at most 64 tokens; this sentence has 65"),
+        (
+            corpus_of("bert"),
+            30_000,
+            True,
+            "DecompX of this model is of at most 29,462 tokens; this sentence has 30,000",
+        ),
     ],
 )
 def test_where_a_method_cannot_run_one_sentence_says_why(corpus: Any, tokens: int, has_torch: bool, said: str) -> None:
@@ -157,14 +172,14 @@ def test_where_a_method_cannot_run_one_sentence_says_why(corpus: Any, tokens: in
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """ALTI is of at most four tokens."""
-    monkeypatch.setitem(MODEL_METHODS, "alti", replace(MODEL_METHODS["alti"], longest=4))  # type: ignore[arg-type]
+    monkeypatch.setitem(MODEL_METHODS, "alti", replace(MODEL_METHODS["alti"], most=4**2 * WORK))  # type: ignore[arg-type]
 
 
 @pytest.mark.usefixtures("short")
 def test_a_page_shows_attention_where_a_sentence_is_too_long(client: FlaskClient, tiny_corpus: Corpus) -> None:
     tokens = len(stored_sentence(tiny_corpus, SENTENCE).wordpieces)
     said = above(client, "/sentence", f"?sentence={SENTENCE}&rollout=alti")
-    assert f"ALTI is of at most 4 tokens; this sentence has {tokens}" in said
+    assert f"ALTI of this model is of at most 4 tokens; this sentence has {tokens}" in said
 
 
 @pytest.mark.usefixtures("short")
@@ -188,3 +203,59 @@ def test_a_page_waits_for_the_model_where_a_method_needs_it(tiny_store: str) -> 
     assert not waits(on_page(served_store, "?sentence=3&rollout=decompx&show=mixing"))
     served_store.service(TypedSentences).encode(on_page(served_store, "").corpus, "the film")
     assert not waits(on_page(served_store, "?sentence=3&rollout=decompx"))
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sentence of more than four tokens is too long for a request by DecompX."""
+    monkeypatch.setitem(MODEL_METHODS, "decompx", replace(MODEL_METHODS["decompx"], most=32**2 * WORK))  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("slow")
+def test_a_page_of_a_long_sentence_waits_until_the_method_has_run(tiny_store: str) -> None:
+    page = on_page(ServedStore(tiny_store), "?sentence=3&rollout=decompx")
+    page.served_store.service(TypedSentences).encode(page.corpus, "the film")
+    assert waits(page)
+    run_model(page)
+    assert not waits(on_page(page.served_store, "?sentence=3&rollout=decompx"))
+
+
+@pytest.mark.usefixtures("slow")
+def test_a_page_of_a_long_sentence_is_told_each_layer(tiny_store: str) -> None:
+    told: list[str] = []
+    with steps_told_to(told.append):
+        run_model(on_page(ServedStore(tiny_store), "?sentence=3&rollout=decompx"))
+    assert list(dict.fromkeys(told))[-2:] == ["DecompX, layer 1 of 2", "DecompX, layer 2 of 2"]
+
+
+def decomposing(encoder: Encoder, corpus: Corpus, method: str, has_left: Callable[[], bool]) -> Any:
+    change = Change(products=False, method=method)
+    return encoder.change(CorpusModel.of(corpus), "the film was good", "", change, has_left)
+
+
+@pytest.mark.parametrize("method", MODEL_METHODS)
+def test_a_method_ends_in_the_middle_where_its_reader_leaves(tiny_corpus: Corpus, method: str) -> None:
+    told: list[str] = []
+    with steps_told_to(told.append), pytest.raises(ReaderLeft):
+        decomposing(Encoder(), tiny_corpus, method, lambda: any("layer 1" in step for step in told))
+    assert not any("layer 2" in step for step in told)
+
+
+def test_a_sentence_is_encoded_while_a_method_runs(tiny_corpus: Corpus) -> None:
+    encoder, under_way, go_on = Encoder(), Event(), Event()
+
+    def tell(step: str) -> None:
+        if "layer" in step:
+            under_way.set()
+            assert go_on.wait(PATIENCE)
+
+    def decompose_one() -> Any:
+        with steps_told_to(tell):
+            return decomposing(encoder, tiny_corpus, "decompx", lambda: False)
+
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(decompose_one)
+        assert under_way.wait(PATIENCE)
+        assert encoder.encode(CorpusModel.of(tiny_corpus), "a bad plot", "", lambda: False).wordpieces[1] == "a"
+        go_on.set()
+        assert running.result().decomposed is not None

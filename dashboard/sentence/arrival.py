@@ -8,9 +8,8 @@ from dataclasses import replace
 from flask import request
 
 from dashboard.sentence.change import Change
-from dashboard.sentence.checkpoint import too_long
 from dashboard.sentence.encoder import UNLIKE, TypedSentences, corpus_sentence, shown_sentence, waits_for_model
-from dashboard.sentence.methods import FAMILIES, MODEL_METHODS
+from dashboard.sentence.methods import FAMILIES, MODEL_METHODS, TOO_LONG_FOR
 from dashboard.sentence.sentence import Sentence
 from dashboard.web.admission import reader_left
 from dashboard.web.context import Context
@@ -43,18 +42,29 @@ def cannot_run(corpus: Corpus, sentence: Sentence, method: str, *, has_torch: bo
         return _NO_TORCH.format(known.title)
     if CorpusModel.of(corpus).source is None:
         return _NO_CHECKPOINT.format(known.title)
-    tokens = len(sentence.wordpieces)
-    return too_long(method, tokens) if tokens > known.longest else ""
+    tokens, most = len(sentence.wordpieces), known.longest(*_size(sentence))
+    return TOO_LONG_FOR.format(known.title, most, tokens) if tokens > most else ""
+
+
+def _size(sentence: Sentence) -> tuple[int, int]:
+    """Layers and features of the model."""
+    layers, heads, _, channels = sentence.query.shape
+    return layers, heads * channels
 
 
 def decomposed(served_store: ServedStore, corpus: Corpus, sentence: Sentence, method: str) -> Sentence:
     """A sentence as the model encodes it now, with the numbers of a method. Raises a `Refusal` where the method cannot run."""
     if problem := cannot_run(corpus, sentence, method):
         raise Refusal(problem)
-    encoded = served_store.service(TypedSentences).change(corpus, sentence, Change(products=False, method=method))
+    encoded = served_store.service(TypedSentences).change(corpus, sentence, _by(method))
     if encoded.wordpieces != sentence.wordpieces:
         raise Refusal(UNLIKE)
     return encoded
+
+
+def _by(method: str) -> Change:
+    """Nothing is changed; what a method gives is asked for."""
+    return Change(products=False, method=method)
 
 
 def requested_sentence(served_store: ServedStore, corpus: Corpus, index: int | None) -> Sentence:
@@ -73,15 +83,24 @@ def with_arrival(served_store: ServedStore, corpus: Corpus, sentence: Sentence, 
 
 
 def waits(context: Context) -> bool:
-    """Whether the model is loaded before the page shows its sentence: to encode it, or for the method of the link."""
+    """Whether the page waits for the model before it shows its sentence: to encode it, or for the method of the link.
+
+    For a method where the model is to be loaded first, or the sentence is so long that it takes a while.
+    """
     corpus, state = context.corpus, context.state
     typed = context.served_store.service(TypedSentences)
     if waits_for_model(typed, corpus, state):
         return True
     method = state.rollout if state.rollout in MODEL_METHODS else None
-    if method is None or state.show in _WITHOUT_WEIGHTS or typed.has_loaded(corpus):
+    if method is None or state.show in _WITHOUT_WEIGHTS:
         return False
-    return not cannot_run(corpus, shown_sentence(context), method)
+    try:
+        sentence = shown_sentence(context)
+    except Refusal:
+        return False  # the page says why
+    is_long = len(sentence.wordpieces) > MODEL_METHODS[method].longest_at_once(*_size(sentence))
+    waits_long = is_long and not typed.is_changed(corpus, sentence, _by(method))
+    return (waits_long or not typed.has_loaded(corpus)) and not cannot_run(corpus, sentence, method)
 
 
 def run_model(context: Context) -> None:

@@ -1,20 +1,22 @@
 """The checkpoint that a corpus was made with, loaded again, and one sentence run by it."""
 
 import logging
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from dashboard.sentence.change import Change
-from dashboard.sentence.methods import MODEL_METHODS, Decomposed
+from dashboard.sentence.methods import DECOMPX, MODEL_METHODS, TOO_LONG_FOR, Decomposed
 from dashboard.sentence.sentence import Sentence
 from dashboard.web.admission import Tell
 from dashboard.web.corpus_model import CorpusModel, find_checkpoint, runs_models
-from dashboard.web.errors import Refusal
+from dashboard.web.errors import ReaderLeft, Refusal
 
 if TYPE_CHECKING:
     from ingest.encode.capture import Capture
+    from ingest.encode.decomposition import Answer, TracedLayer
     from ingest.encode.hidden_words import GuessingModel
     from ingest.encode.hooked_model import Vectors
     from ingest.text.tokenizer import Pair, Tokens
@@ -22,6 +24,43 @@ if TYPE_CHECKING:
 #: Most characters of a text, and of the second of a pair.
 MOST_CHARACTERS = 5_000
 log = logging.getLogger("headscape")
+
+
+@dataclass(frozen=True, eq=False)
+class Traced:
+    """What a method needs of a pass of the model, so that it runs while the model encodes other sentences."""
+
+    method: str
+    layers: "Sequence[TracedLayer]"
+    answer: "Answer | None"
+
+    def decomposed(self, tell: Tell = lambda _step: None, has_left: Callable[[], bool] = lambda: False) -> Decomposed:
+        """What the method gives. `tell` is told the layer, many times in each; it ends where `has_left` says that the reader has left."""
+        from ingest.encode.decomposition import decompose_answer, shares_by
+
+        title, count = MODEL_METHODS[self.method].title, len(self.layers)
+
+        def begin(layer: int) -> None:
+            if has_left():
+                raise ReaderLeft
+            tell(f"{title}, layer {layer + 1} of {count}")
+
+        try:
+            shares, parts = shares_by(self.layers, self.method, tell=begin)
+            if parts is None:
+                return Decomposed(self.method, shares)
+            answer = None if self.answer is None else decompose_answer(self.answer, parts)
+            added = None if answer is None else answer.cpu().numpy()
+            return Decomposed(self.method, shares, parts.mean(0).cpu().numpy(), added)
+        except RuntimeError as error:
+            raise cannot_run(error) from error
+
+
+class Encoded(NamedTuple):
+    """A sentence that the model has read, and what the method that was asked for needs of that; None where none was."""
+
+    sentence: Sentence
+    traced: Traced | None
 
 
 def load(model: CorpusModel, make_model: "Callable[..., GuessingModel] | None" = None) -> "GuessingModel":
@@ -60,13 +99,8 @@ def cannot_run(error: RuntimeError) -> Refusal:
     return Refusal("The model cannot run now. Try again in a few seconds, or choose a sentence of the corpus.", 503)
 
 
-def encoded(
-    model: "GuessingModel", text: str, second: str, change: Change, tell: Tell = lambda _step: None
-) -> Sentence:
-    """A sentence, or a pair, by a loaded model whose heads may be changed; a `Refusal` where it cannot be encoded.
-
-    `tell` is told the steps of what takes long.
-    """
+def encoded(model: "GuessingModel", text: str, second: str, change: Change) -> "Encoded":
+    """A sentence, or a pair, by a loaded model whose heads may be changed; a `Refusal` where it cannot be encoded."""
     first, other = text[:MOST_CHARACTERS], second[:MOST_CHARACTERS]
     pair = model.tokenize(first, other)
     tokens = pair.tokens
@@ -74,8 +108,8 @@ def encoded(
     check_words(0 in words, "first " if other else "")
     check_words(not other or 1 in words, "second ")
     _check_vectors(model, tokens)
-    vectors, hidden_loss, found = _run(model, pair, change, tell)
-    return Sentence(
+    vectors, hidden_loss, traced = _run(model, pair, change)
+    sentence = Sentence(
         text=first,
         second=other,
         label="",
@@ -95,8 +129,8 @@ def encoded(
         answer=vectors.answer,
         answers=model.class_names,
         hidden_loss=hidden_loss,
-        decomposed=found,
     )
+    return Encoded(sentence, traced)
 
 
 def _check_vectors(model: "GuessingModel", tokens: "Tokens") -> None:
@@ -107,45 +141,40 @@ def _check_vectors(model: "GuessingModel", tokens: "Tokens") -> None:
         )
 
 
-def _run(
-    model: "GuessingModel", pair: "Pair", change: Change, tell: Tell
-) -> "tuple[Vectors, float | None, Decomposed | None]":
-    """What the model makes of the sentence, the loss of its hidden wordpieces where it is asked for and known, and what a method gives."""
-    if change.method and (tokens := len(pair.tokens.token_id)) > MODEL_METHODS[change.method].longest:
-        raise Refusal(too_long(change.method, tokens))
+def _run(model: "GuessingModel", pair: "Pair", change: Change) -> "tuple[Vectors, float | None, Traced | None]":
+    """What the model makes of the sentence, the loss of its hidden wordpieces where it is asked for and known, and what a method needs."""
+    if change.method:
+        _check_length(model, change.method, len(pair.tokens.token_id))
     try:
         patterns = change.patterns(len(pair.tokens.token_id))
         if change.method:
             capture = model.capture(pair.tokens, pair.token_type, patterns)
-            return model.outputs(capture), None, _decomposed(model, capture, change.method, tell)
+            return model.outputs(capture), None, _traced(model, capture, change.method)
         vectors = model.run(pair.tokens, pair.token_type, patterns, products=change.products)
         return vectors, _hidden_loss(model, pair, change), None
     except RuntimeError as error:  # torch's for whatever a device cannot do, such as having no memory left
         raise cannot_run(error) from error
 
 
-def _decomposed(model: "GuessingModel", capture: "Capture", method: str, tell: Tell) -> Decomposed:
-    """What a method gives of the sentence of a pass; a `Refusal` of a model with other layers."""
-    from ingest.encode.decomposition import decompose_answer, shares_by, traced
+def _check_length(model: "GuessingModel", method: str, tokens: int) -> None:
+    """Refuse a sentence that a method takes too long for."""
+    known, hooked = MODEL_METHODS[method], model.hooked
+    most = known.longest(hooked.layers, hooked.heads * hooked.channels)
+    if tokens > most:
+        raise Refusal(TOO_LONG_FOR.format(known.title, most, tokens))
+
+
+def _traced(model: "GuessingModel", capture: "Capture", method: str) -> "Traced":
+    """What a method needs of a pass; a `Refusal` of a model with other layers."""
+    from ingest.encode.decomposition import Answer, traced
     from ingest.run.errors import IngestError
 
-    title, count = MODEL_METHODS[method].title, model.hooked.layers
     try:
         layers = traced(model.hooked, capture)
     except IngestError as error:
         raise Refusal(str(error)) from error
-    shares, parts = shares_by(layers, method, tell=lambda layer: tell(f"{title}, layer {layer + 1} of {count}"))
-    if parts is None:
-        return Decomposed(method, shares)
-    answer = decompose_answer(model.hooked, parts) if model.class_names else None
-    own = None if answer is None else answer.cpu().numpy()
-    return Decomposed(method, shares, parts.mean(0).cpu().numpy(), own)
-
-
-def too_long(method: str, tokens: int) -> str:
-    """That a sentence is too long for a method."""
-    known = MODEL_METHODS[method]
-    return f"{known.title} is of at most {known.longest} tokens; this sentence has {tokens:,}. Choose a shorter one, or “what arrives (GlobEnc)”."
+    classifies = method == DECOMPX and bool(model.class_names)
+    return Traced(method, layers, Answer.of(model.hooked, model.last_vectors(capture)) if classifies else None)
 
 
 def _hidden_loss(model: "GuessingModel", pair: "Pair", change: Change) -> float | None:
@@ -159,3 +188,11 @@ def check_words(present: bool, which: str) -> None:
     """Refuse a text without words."""
     if not present:
         raise Refusal(f"The {which}sentence has no word. Type one, such as: The film was good.")
+
+
+def readable(text: str) -> str:
+    """The part of a text that is read, and one character more where it is longer; empty for a blank text.
+
+    A lone surrogate, which JSON can hold and UTF-8 cannot, becomes a question mark.
+    """
+    return text[: MOST_CHARACTERS + 1].encode("utf-8", "replace").decode() if text.strip() else ""

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Protocol
 from cachetools import LRUCache
 
 from dashboard.sentence.change import NO_CHANGE, Change
-from dashboard.sentence.checkpoint import MOST_CHARACTERS, check_words, encoded, load
+from dashboard.sentence.checkpoint import Encoded, check_words, encoded, load, readable
 from dashboard.sentence.sentence import Sentence, is_cut, stored_sentence
 from dashboard.web.admission import (
     LOOK_SECONDS,
@@ -141,7 +141,7 @@ class TypedSentences:
     def _counted(self, corpus: Corpus, sentence: int, has_left: Callable[[], bool]) -> Sentence:
         text = corpus.counted_text(sentence)
         try:
-            encoded = self._encoded(CorpusModel.of(corpus), _readable(text), "", has_left)
+            encoded = self._encoded(CorpusModel.of(corpus), readable(text), "", has_left)
         except ReaderLeft:
             raise
         except Refusal as refusal:
@@ -219,15 +219,7 @@ def _sentence(served_store: ServedStore, corpus: Corpus, state: LinkState) -> Se
 
 
 def _request(corpus: Corpus, text: str, second: str) -> Request:
-    return CorpusModel.of(corpus), _readable(text), _readable(second)
-
-
-def _readable(text: str) -> str:
-    """The part of a text that is read, and one character more where it is longer; empty for a blank text.
-
-    A lone surrogate, which JSON can hold and UTF-8 cannot, becomes a question mark.
-    """
-    return text[: MOST_CHARACTERS + 1].encode("utf-8", "replace").decode() if text.strip() else ""
+    return CorpusModel.of(corpus), readable(text), readable(second)
 
 
 class Encoder:
@@ -238,6 +230,8 @@ class Encoder:
         self._turns, self._make_model = WaitingLine(waiting, BUSY, name="encoder"), make_model
         # In a thread of its own torch takes a fifth less time than in a new one for every sentence.
         self._thread = ThreadPoolExecutor(1, "encoder")
+        # Methods that take long run beside it, one at a time: others type sentences meanwhile.
+        self._methods, self._slow_thread = WaitingLine(waiting, BUSY, name="methods"), ThreadPoolExecutor(1, "methods")
         self._models: LRUCache[CorpusModel, GuessingModel] = LRUCache(WEIGHTS, lambda loaded: min(loaded.size, WEIGHTS))
 
     @property
@@ -256,14 +250,19 @@ class Encoder:
         tell = current_tell()
         tell(WAITS)
         with self._turns.turn(has_left):
-            return self._thread.submit(lambda: self._encoded(model, text, second, change, tell)).result()
+            sentence, traced = self._thread.submit(self._encoded, model, text, second, change, tell).result()
+        if traced is None:
+            return sentence
+        with self._methods.turn(has_left):
+            found = self._slow_thread.submit(traced.decomposed, tell, has_left).result()
+        return replace(sentence, decomposed=found)
 
-    def _encoded(self, model: CorpusModel, text: str, second: str, change: Change, tell: Tell) -> Sentence:
+    def _encoded(self, model: CorpusModel, text: str, second: str, change: Change, tell: Tell) -> Encoded:
         if model not in self._models:
             tell(f"Loading the model {model.model_id}")
             self._models[model] = load(model, self._make_model)
         tell("Encoding the sentence")
-        return encoded(self._models[model], text, second, change, tell)
+        return encoded(self._models[model], text, second, change)
 
 
 class RemoteEncoder:
@@ -294,7 +293,7 @@ class RemoteEncoder:
     def _asked(self, request: Request | Changed, has_left: Callable[[], bool]) -> Sentence:
         deadline = time.monotonic() + self._patience
         with self._room.entered(), self._connect(deadline) as connection:
-            answer = _ask(connection, request, lambda: _check(has_left, deadline))
+            answer = _ask(connection, request, lambda told: _check(has_left, told + self._patience))
         if isinstance(answer, Refusal):
             raise answer
         assert isinstance(answer, Sentence)
@@ -340,12 +339,14 @@ class RemoteEncoder:
         return process
 
 
-def _ask(connection: Connection, request: Request | Changed, check: Callable[[], None]) -> object:
+def _ask(connection: Connection, request: Request | Changed, check: Callable[[float], None]) -> object:
+    """The answer; `check` gets when a step was told last: what takes long tells its steps."""
     try:
         connection.send(request)
         while True:
+            told = time.monotonic()
             while not connection.poll(LOOK_SECONDS):
-                check()
+                check(told)
             answer = connection.recv()
             if not isinstance(answer, Step):
                 return answer

@@ -32,31 +32,46 @@ FAMILIES = frozenset(
 
 @dataclass(frozen=True)
 class ModelMethod(MixingMethod):
-    """A method that runs the model, and the most tokens of a sentence that it does not take long for."""
+    """A method that runs the model.
 
-    longest: int
+    `most` is the work that it may take: pairs of tokens, times layers, times the square of the features, about 90 seconds of a core.
+    """
+
+    most: int
+
+    def longest(self, layers: int, features: int) -> int:
+        """Tokens of a sentence at most, in a model of this size."""
+        return isqrt(self.most // (layers * features**2))
+
+    def longest_at_once(self, layers: int, features: int) -> int:
+        """Tokens of a sentence at most that takes no longer than a request may: of a longer one a page says how far it is."""
+        return self.longest(layers, features) // PAGE_SHARE
 
 
 DECOMPX = "decompx"
+#: Work of about 90 seconds, 20 s for 256 tokens of the default model: of ALTI, which computes no feed-forward network, a tenth of the time.
+MOST_WORK = 250_000_000_000
+#: A sentence longer than this share of the longest one is a job.
+PAGE_SHARE = 8
 #: By the value of the link field `rollout`.
 MODEL_METHODS: Mapping[str, ModelMethod] = {
     "alti": ModelMethod(
         "ALTI",
         "How much closer to the vector each token's part brings it, by the sum of absolute differences, after attention and its layer norm; layers multiplied.",
         "Ferrando et al. 2022, section 3",
-        128,
+        10 * MOST_WORK,
     ),
     "value_zeroing": ModelMethod(
         "Value Zeroing",
         "How far the output of a layer turns where the value of a token is set to 0; layers multiplied.",
         "Mohebbi et al. 2023, section 3",
-        64,
+        MOST_WORK,
     ),
     DECOMPX: ModelMethod(
         "DecompX",
         "The vector as a sum over input tokens, carried through all layers with the feed-forward networks: shares of the lengths of its parts.",
         "Modarressi et al. 2023, section 3",
-        64,
+        MOST_WORK,
     ),
 }
 
@@ -73,6 +88,7 @@ ROLLOUT_NAMES: Mapping[str | None, str] = {
 METHOD_OF: Mapping[str, str] = {"1": "rollout", "globenc": "globenc", "layer": "globenc"}
 NO_PRODUCTS = "The store lacks what context mixing follows from. Run `headscape ingest --mixing=auto`."
 NOT_RUN = "This method needs the model, which has not run on this sentence. Choose “what arrives (GlobEnc)”."
+TOO_LONG_FOR = "{} of this model is of at most {:,} tokens; this sentence has {:,}. Choose a shorter one, or “what arrives (GlobEnc)”."
 TOO_LONG = "A rollout of this model is of at most {:,} tokens; this sentence has {:,}. Choose a shorter sentence."
 
 

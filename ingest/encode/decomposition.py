@@ -24,7 +24,7 @@ from torch import Tensor
 from torch.nn.functional import layer_norm, linear, normalize
 
 from ingest.encode.capture import Capture
-from ingest.encode.hooked_model import HookedModel
+from ingest.encode.hooked_model import HookedModel, LinearStep
 from ingest.family.protocol import LayerParts
 from ingest.run.errors import IngestError
 from store.kernels.attention import attention_pattern
@@ -332,7 +332,21 @@ def shares_by(
     return np.asarray(roll_out(matrices) if rolled_out else np.stack(matrices)), None
 
 
-def decompose_answer(model: HookedModel, parts: Tensor) -> Tensor | None:
+@dataclass(frozen=True)
+class Answer:
+    """The logits (label,) of a classifier, and the steps from the vectors of the last layer to them."""
+
+    steps: Sequence[LinearStep]
+    logits: Tensor
+
+    @classmethod
+    def of(cls, model: HookedModel, last: Tensor) -> "Answer":
+        """From the vectors of the last layer (token, feature)."""
+        with torch.inference_mode():
+            return cls(model.answer_steps(last), model.guess_labels(last[None])[0])
+
+
+def decompose_answer(answer: Answer, parts: Tensor) -> Tensor | None:
     """The logits of a classifier as sums over input tokens: (input_token, label).
 
     Through the linear layers of the classifier as through those of the model, so exactly. None where it is built otherwise than from
@@ -340,11 +354,12 @@ def decompose_answer(model: HookedModel, parts: Tensor) -> Tensor | None:
 
     Parameters
     ----------
+    answer
+        Of the same sentence.
     parts
         Those of the last layer: (token, input_token, feature).
     """
-    last = parts.sum(1)
-    steps = model.answer_steps(last)
+    steps, logits = answer.steps, answer.logits
     own = _read_by(steps[0].given, parts) if steps else None
     for step, after in zip(steps, [*steps[1:], None], strict=True):
         if own is None or own.shape[-1] != step.linear.weight.shape[1]:
@@ -356,8 +371,6 @@ def decompose_answer(model: HookedModel, parts: Tensor) -> Tensor | None:
                 return None
             safe = torch.where(made.abs() > SMALL, made, torch.full_like(made, SMALL))
             own = own * (after.given / safe)[:, None]
-    with torch.inference_mode():
-        logits = model.guess_labels(last[None])[0]
     return own[0] if own is not None and _sums_to(own[0], logits) else None
 
 

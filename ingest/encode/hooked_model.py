@@ -376,9 +376,13 @@ class SentenceModel:
             answer=answer,
         )
 
+    def last_vectors(self, capture: Capture) -> Tensor:
+        """The output of the last layer in a pass (token, feature)."""
+        return capture.points[self._last][0].float()
+
     def _outputs(self, capture: Capture) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """The output of the last layer (token, feature), and the logits of a classifier (label,)."""
-        last = capture.points[self._last][0].float()
+        last = self.last_vectors(capture)
         answer = self.hooked.guess_labels(last[None])[0] if self.class_names else torch.zeros(0)
         return last.cpu().numpy(), answer.cpu().numpy()
 
