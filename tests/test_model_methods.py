@@ -29,7 +29,7 @@ from ingest.encode.decomposition import OF_LAYER, decompose, trace
 from ingest.encode.hidden_words import GuessingModel
 from ingest.run.checkpoint import find_checkpoint
 from store import Corpus
-from tests.client import above, csv_rows
+from tests.client import above, csv_rows, shown
 from tests.plain_decomposition import plain_alti, plain_decompx, plain_zeroing
 from tests.sentences import one_sentence
 from tests.stores import MAX_LENGTH
@@ -132,6 +132,12 @@ def test_the_model_reads_a_decomposed_sentence_once(tiny_model: Path, method: st
     assert traced is not None
     assert traced.decomposed().method == method
     assert len(read) == 1
+
+
+@pytest.mark.parametrize(("how", "said"), [("globenc", "from the stored queries"), ("alti", "with the same model")])
+def test_a_page_says_what_the_weights_are_computed_from(client: FlaskClient, base: str, how: str, said: str) -> None:
+    served(client, base, 11, how)  # the model is loaded
+    assert f"computed {said}" in shown(client, "below", "/sentence", f"?sentence={SENTENCE}&rollout={how}")
 
 
 # -- where they cannot run ------------------------------------------------------------------------------

@@ -10,9 +10,16 @@ import torch
 import transformers
 from flask.testing import FlaskClient
 
-from dashboard.sentence.likeness import Likeness, draw_likeness, nearest_sentences, sample_vectors
+from dashboard.sentence.likeness import (
+    Likeness,
+    draw_likeness,
+    likeness_figure,
+    likeness_height,
+    nearest_sentences,
+    sample_vectors,
+)
 from dashboard.sentence.methods import Decomposed
-from dashboard.sentence.sentence import Sentence
+from dashboard.sentence.sentence import Sentence, Unit
 from dashboard.sentence.vector import VectorShares, chosen_answer, draw_vector, vector_shares, words_of
 from dashboard.ui.files import Provenance
 from dashboard.web.state import LinkState
@@ -188,3 +195,12 @@ def test_a_file_names_its_model_and_its_snapshot(client: FlaskClient, base: str,
     rows = csv_rows(client.get(f"{base}/sentence/3/{file}").data)
     snapshot = open_snapshot(tiny_store)
     assert {row[PROVENANCE] for row in rows} == {str(Provenance.of(snapshot, [open_corpus(tiny_store).name]))}
+
+
+@pytest.mark.parametrize("words", [2, 26, 40, 66, 128])
+def test_names_of_words_down_the_matrix_do_not_overlap(words: int) -> None:
+    units = tuple(Unit(f"word{number}", (number,), 0, special=False) for number in range(words))
+    figure = likeness_figure(Likeness(units, units[:2], np.ones((words, 2)), 1.0))
+    margin, named = figure.layout.margin, figure.layout.yaxis.tickvals
+    plotted = likeness_height(words) - margin.t - margin.b
+    assert plotted / words * (named[1] - named[0]) >= 12

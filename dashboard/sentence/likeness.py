@@ -1,6 +1,7 @@
 """Why two sentences are alike: the cosine of their pooled vectors split over pairs of words, a part of page Sentence."""
 
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -35,9 +36,11 @@ from store.schema.features import SAMPLE
 Numbers = NDArray[np.float64]
 #: Pairs of words and sentences that are listed, and pixels of the part and of a row of the matrix.
 LISTED, HEIGHT, ROW = 5, 640, 18
-#: Pixels beside a matrix, and of a column at least: a narrow window scrolls.
-BESIDE, COLUMN = 90, 13
-#: Words named at an axis, and characters of a sentence in a list.
+#: Pixels beside a matrix, above and below, and of a column at least: a narrow window scrolls.
+BESIDE, ABOVE, BELOW, COLUMN = 90, 56, 80, 13
+#: Pixels of a matrix that fits a window, of a row of a long sentence, of a row's name, and of a row with a line below it.
+FITTING, THIN, NAME, RULED = 620, 7, 12, 10
+#: Words named across, and characters of a sentence in a list.
 NAMED, LONGEST = 64, 80
 #: Digits of a number that are read: no corpus has as many sentences, and Python reads no more than 4,300.
 DIGITS = 12
@@ -236,12 +239,13 @@ def _adds(added: float) -> str:
 
 def likeness_height(words: int) -> int:
     """Pixels of a matrix of so many rows."""
-    return min(620, max(240, 150 + ROW * words))
+    return max(240, min(FITTING, ABOVE + BELOW + ROW * words), ABOVE + BELOW + THIN * words)
 
 
 def likeness_figure(shown: Likeness) -> go.Figure:
     """A heat map of pairs (word of this sentence, word of the other), from less over nothing to more."""
     most = float(np.abs(shown.products).max()) or 1.0
+    row = (likeness_height(len(shown.first)) - ABOVE - BELOW) / len(shown.first)
     down, across = ([as_label(word.name) for word in words] for words in (shown.first, shown.second))
     hover = [
         [f"{own}, {other}: {signed(value, 4)}" for other, value in zip(across, row, strict=True)]
@@ -255,15 +259,17 @@ def likeness_figure(shown: Likeness) -> go.Figure:
         zmin=-most,
         zmax=most,
         xgap=1,
-        ygap=1,
+        ygap=1 if row >= RULED else 0,
         colorbar=colour_bar_above("added to the cosine"),
     )
-    axes = (_axis(across) | {"tickangle": 90}, _axis(down) | {"autorange": "reversed"})
-    return go.Figure(heat, layout(*axes, margin={"l": 70, "r": 12, "t": 56, "b": 80}))
+    axes = (
+        _axis(across, every(len(across), NAMED)) | {"tickangle": 90},
+        _axis(down, ceil(NAME / row)) | {"autorange": "reversed"},
+    )
+    return go.Figure(heat, layout(*axes, margin={"l": 70, "r": 12, "t": ABOVE, "b": BELOW}))
 
 
-def _axis(names: list[str]) -> dict[str, Any]:
-    step = every(len(names), NAMED)
+def _axis(names: list[str], step: int) -> dict[str, Any]:
     places = list(range(0, len(names), step))
     return {"tickvals": places, "ticktext": [names[place] for place in places], "tickfont": {"size": NOTE}}
 

@@ -29,6 +29,7 @@ from dashboard.sentence.heads import about_head, opening_of, ranking_panel, sent
 from dashboard.sentence.likeness import LIKENESS, likeness_panel
 from dashboard.sentence.likeness import register as register_likeness
 from dashboard.sentence.marks import marks_notice
+from dashboard.sentence.methods import MODEL_METHODS
 from dashboard.sentence.over_corpus import SAMPLED
 from dashboard.sentence.picture import ShownSentence, averaged_heads, is_mean, read_shown, sentence_picture
 from dashboard.sentence.review import REVIEW, has_review, review_button
@@ -170,7 +171,7 @@ def read(context: Context) -> SentencePage:
         refused=refused,
         shown=shown,
         encoded=_ENCODED.format(corpus.attributes["dtype"], first_of(corpus, "sentence")) if unstored and shown else "",
-        origin="computed with the same model" if state.text or unstored else _FROM_STORE,
+        origin=_origin(state, encoded=bool(state.text) or unstored),
         shares=known_shares(corpus),
         has_picture=bool(corpus.views),
         about=about_head(state, partial(opening_of, corpus)) if shown else [],
@@ -187,6 +188,11 @@ def read(context: Context) -> SentencePage:
         found=deferred(context, FOUND, ready=None if state.by and state.by != ORDER else True),
         notices=_notices(corpus, shown, context.state) if shown else (),
     )
+
+
+def _origin(state: LinkState, *, encoded: bool) -> str:
+    """Where the shown weights are from: a method of the model runs it on a stored sentence, too."""
+    return "computed with the same model" if encoded or state.rollout in MODEL_METHODS else _FROM_STORE
 
 
 def _read_shown(context: Context) -> tuple[ShownSentence | None, str]:

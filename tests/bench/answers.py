@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ingest.encode.decomposition import TracedLayer, trace
+from ingest.encode.decomposition import Answer, TracedLayer, decompose, decompose_answer, trace
 from ingest.encode.hooked_model import HookedModel
 from ingest.finetuning.data import Drawn, read_labelled
 from ingest.run.checkpoint import Checkpoint, find_checkpoint
@@ -54,12 +54,22 @@ class Classifier:
             (gradient,) = torch.autograd.grad(logits[self.label] - logits.mean(), own)
         return gradient
 
+    def shares_of_answer(self, layers: list[TracedLayer]) -> NDArray[np.floating]:
+        """DecompX through the classifier, as page Sentence has it: what each token adds to the same logit, exactly."""
+        *_, last = decompose(layers)
+        added = decompose_answer(Answer.of(self.model, last.sum(1)), last)
+        assert added is not None, "the classifier reads one token"
+        return np.asarray((added[:, self.label] - added.mean(1)).numpy())
+
 
 def answers() -> None:
     """A table of the methods."""
     checkpoint = find_checkpoint(MODEL)
     classifier = Classifier(checkpoint)
-    methods = scores_of(classifier.model, lambda rows: rows[0], classifier.direction)
+    methods = {
+        **scores_of(classifier.model, lambda rows: rows[0], classifier.direction),
+        "DecompX, of the output": classifier.shares_of_answer,
+    }
     found: dict[str, tuple[list[float], list[float], list[float]]] = {name: ([], [], []) for name in methods}
     right, reviews = 0, untaught(Path(MODEL))
     for text, label in reviews:
