@@ -14,16 +14,18 @@ import torch
 import transformers
 from flask.testing import FlaskClient
 
-from dashboard.sentence.arrival import cannot_run, run_model, waits
+from dashboard.sentence.arrival import cannot_run, run_method, waits
 from dashboard.sentence.change import Change
 from dashboard.sentence.checkpoint import encoded
 from dashboard.sentence.encoder import Encoder, TypedSentences
 from dashboard.sentence.methods import MODEL_METHODS
+from dashboard.sentence.page import TYPED
 from dashboard.sentence.sentence import stored_sentence
 from dashboard.web.admission import steps_told_to
 from dashboard.web.context import Context, resolve
 from dashboard.web.corpus_model import CorpusModel
-from dashboard.web.errors import ReaderLeft
+from dashboard.web.errors import ReaderLeft, Refusal
+from dashboard.web.results import BUDGET, MOST_OF_BUDGET
 from dashboard.web.served_store import ServedStore
 from ingest.encode.decomposition import OF_LAYER, decompose, trace
 from ingest.encode.hidden_words import GuessingModel
@@ -137,7 +139,7 @@ def test_the_model_reads_a_decomposed_sentence_once(tiny_model: Path, method: st
 @pytest.mark.parametrize(("how", "said"), [("globenc", "from the stored queries"), ("alti", "with the same model")])
 def test_a_page_says_what_the_weights_are_computed_from(client: FlaskClient, base: str, how: str, said: str) -> None:
     served(client, base, 11, how)  # the model is loaded
-    assert f"computed {said}" in shown(client, "below", "/sentence", f"?sentence={SENTENCE}&rollout={how}")
+    assert f"computed {said}" in shown(client, "below", "/sentence", f"?sentence={SENTENCE}&layer=1&rollout={how}")
 
 
 # -- where they cannot run ------------------------------------------------------------------------------
@@ -163,9 +165,9 @@ def corpus_of(model_type: str, source: str | None = "folder") -> Any:
         (corpus_of("bert", None), 9, True, "the store does not say where it is"),
         (
             corpus_of("bert"),
-            30_000,
+            1_300,
             True,
-            "DecompX of this model is of at most 29,462 tokens; this sentence has 30,000",
+            "DecompX of this model is of at most 1,224 tokens; this sentence has 1,300",
         ),
     ],
 )
@@ -222,7 +224,7 @@ def test_a_page_of_a_long_sentence_waits_until_the_method_has_run(tiny_store: st
     page = on_page(ServedStore(tiny_store), "?sentence=3&rollout=decompx")
     page.served_store.service(TypedSentences).encode(page.corpus, "the film")
     assert waits(page)
-    run_model(page)
+    run_method(page)
     assert not waits(on_page(page.served_store, "?sentence=3&rollout=decompx"))
 
 
@@ -230,7 +232,7 @@ def test_a_page_of_a_long_sentence_waits_until_the_method_has_run(tiny_store: st
 def test_a_page_of_a_long_sentence_is_told_each_layer(tiny_store: str) -> None:
     told: list[str] = []
     with steps_told_to(told.append):
-        run_model(on_page(ServedStore(tiny_store), "?sentence=3&rollout=decompx"))
+        run_method(on_page(ServedStore(tiny_store), "?sentence=3&rollout=decompx"))
     assert list(dict.fromkeys(told))[-2:] == ["DecompX, layer 1 of 2", "DecompX, layer 2 of 2"]
 
 
@@ -265,3 +267,19 @@ def test_a_sentence_is_encoded_while_a_method_runs(tiny_corpus: Corpus) -> None:
         assert encoder.encode(CorpusModel.of(tiny_corpus), "a bad plot", "", lambda: False).wordpieces[1] == "a"
         go_on.set()
         assert running.result().decomposed is not None
+
+
+@pytest.mark.usefixtures("slow")
+def test_a_page_whose_method_is_refused_says_why_and_does_not_ask_again(tiny_store: str) -> None:
+    page = on_page(ServedStore(tiny_store), "?sentence=3&rollout=decompx")
+    page.share("sentence", lambda: replace(stored_sentence(page.corpus, 3), text="another text of other wordpieces"))
+    with pytest.raises(Refusal, match="splits this sentence into other wordpieces"):
+        TYPED.compute(page)
+
+
+@pytest.mark.parametrize(("layers", "features"), [(2, 16), (2, 128), (6, 384), (12, 768), (24, 1_024)])
+@pytest.mark.parametrize("method", MODEL_METHODS)
+def test_the_longest_sentence_of_a_method_stays_in_the_cache(method: str, layers: int, features: int) -> None:
+    tokens = MODEL_METHODS[method].longest(layers, features)
+    assert 4 * layers * tokens**2 < MOST_OF_BUDGET * BUDGET
+    assert 4 * features * tokens**2 <= 1 << 30

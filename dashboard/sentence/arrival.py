@@ -103,8 +103,8 @@ def waits(context: Context) -> bool:
     return (waits_long or not typed.has_loaded(corpus)) and not cannot_run(corpus, sentence, method)
 
 
-def run_model(context: Context) -> None:
-    """Encode the sentence of a link, and what it shows in place of attention. Raises a `Refusal` where that fails."""
+def run_method(context: Context) -> None:
+    """Compute what a link shows in place of attention. Raises a `Refusal` where that fails."""
     sentence, state = shown_sentence(context), context.state
     if state.rollout in MODEL_METHODS and state.show not in _WITHOUT_WEIGHTS:
         with_arrival(context.served_store, context.corpus, sentence, state.rollout)

@@ -7,7 +7,7 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from store.schema.mixing import MixingMethod
+from store.schema.mixing import MOST_BYTES, MixingMethod
 from store.window import WINDOW
 
 Floats = NDArray[np.float32]
@@ -40,8 +40,12 @@ class ModelMethod(MixingMethod):
     most: int
 
     def longest(self, layers: int, features: int) -> int:
-        """Tokens of a sentence at most, in a model of this size."""
-        return isqrt(self.most // (layers * features**2))
+        """Tokens of a sentence at most, in a model of this size: by the work, the memory of the parts, and that of the shares in a cache."""
+        return min(
+            isqrt(self.most // (layers * features**2)),
+            isqrt(MOST_BYTES // (4 * features)),
+            isqrt(MOST_SHARES // layers),
+        )
 
     def longest_at_once(self, layers: int, features: int) -> int:
         """Tokens of a sentence at most that takes no longer than a request may: of a longer one a page says how far it is."""
@@ -51,6 +55,8 @@ class ModelMethod(MixingMethod):
 DECOMPX = "decompx"
 #: Work of about 90 seconds, 20 s for 256 tokens of the default model: of ALTI, which computes no feed-forward network, a tenth of the time.
 MOST_WORK = 250_000_000_000
+#: Numbers of all layers at most, 12 MB: a larger result is not cached, and would be computed for every part of a page.
+MOST_SHARES = 3_000_000
 #: A sentence longer than this share of the longest one is a job.
 PAGE_SHARE = 8
 #: By the value of the link field `rollout`.

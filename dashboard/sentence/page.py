@@ -10,7 +10,7 @@ from dash import dcc, html
 from dashboard.notes.listing import note_panel
 from dashboard.notes.target import SentenceTarget, TokenTarget
 from dashboard.roles.shares import RoleShares, known_shares
-from dashboard.sentence.arrival import lacking, run_model, waits
+from dashboard.sentence.arrival import lacking, run_method, waits
 from dashboard.sentence.charts import ShownMeans, positions, read_positions, sentence_mixing
 from dashboard.sentence.controls import (
     SHOWN,
@@ -23,7 +23,7 @@ from dashboard.sentence.controls import (
 )
 from dashboard.sentence.curve_chart import CURVE
 from dashboard.sentence.curve_chart import register as register_curve
-from dashboard.sentence.encoder import encodable_sentences, has_no_vectors
+from dashboard.sentence.encoder import encodable_sentences, has_no_vectors, shown_sentence
 from dashboard.sentence.finder import choices, finder, search_of
 from dashboard.sentence.heads import about_head, opening_of, ranking_panel, sentence_href, with_default_sentence
 from dashboard.sentence.likeness import LIKENESS, likeness_panel
@@ -270,12 +270,14 @@ def _how_to_read(show: str) -> list[str | html.Button]:
 
 
 def _run(context: Context) -> list[object]:
-    """Encode the sentence; the page is fetched again when it is there, or says why the sentence cannot be encoded."""
+    """Encode the sentence, and run its method; the page is fetched again when it is there, or says why the sentence cannot be encoded."""
     try:
-        run_model(context)
+        shown_sentence(context)
     except Refusal as refusal:
         if not refusal.is_of_request:
             raise
+        return []
+    run_method(context)
     return []
 
 

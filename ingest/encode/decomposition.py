@@ -30,13 +30,12 @@ from ingest.run.errors import IngestError
 from store.kernels.attention import attention_pattern
 from store.kernels.bias import AttentionBias
 from store.kernels.mixing import roll_out
+from store.schema.mixing import MOST_BYTES
 
 #: Pairs of tokens whose vectors are computed at once: those of a feed-forward network then fit into a cache.
 PAIRS = 1_024
 #: A sum of parts below which its activation has the slope at 0.
 SMALL = 1e-9
-#: Bytes of the parts of DecompX, at most.
-MOST_BYTES = 1 << 30
 #: Share of a row that goes to the token itself where nothing is left of any: a row must sum to 1.
 LEAST = 1e-12
 DECOMPX = "decompx"

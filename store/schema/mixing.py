@@ -13,6 +13,8 @@ from store.schema.model import MODEL_ARRAYS
 
 #: Tokens of an inner chunk of the products: a sentence reads little more than its own.
 PART = 512
+#: Bytes at most of the parts of DecompX, a vector for each pair of tokens.
+MOST_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
