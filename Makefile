@@ -56,19 +56,20 @@ SCHEDULER ?=
 METRICS_FROM ?=
 ACCESS_LOG ?=
 DAYS ?= 7
+URL ?=
 TORCH ?= torch==2.13.0
 ONLY ?=
 PYTHON := .venv/bin/python
 # Recipes read variables from the environment: a shell interprets no quote, space or dash in them.
 export MODEL DATA CHOOSE LABELS SENTENCES TOKENS VECTORS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT SENTENCE_SPLIT DATA_SPLIT FIRST SPLIT VIEWS LABEL IMPORTANCE EPOCHS LEARNING_RATE FREEZE OUT \
   ANNOTATE PROBES POINTS FEATURES REVIEWS METRIC NEIGHBORS MIN_DIST HOST PORT ALLOWED_HOSTS \
-  PREFIX TRUSTED_PROXIES WORKERS SCHEDULER METRICS_FROM ACCESS_LOG DAYS \
+  PREFIX TRUSTED_PROXIES WORKERS SCHEDULER METRICS_FROM ACCESS_LOG DAYS URL \
   AUTH OPEN_TO_ANYBODY STATE USERS SESSION_HOURS OIDC_DISCOVERY OIDC_CLIENT OIDC_DOMAINS OIDC_GROUPS IDENTITY_HEADER IDENTITY_FROM AUTHORS
 
 # Images of Docker often forbid Python to write bytecode: every process would compile thousands of modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install lock ingest projections finetune compare dashboard describe verify mend expire debian docs hooks test test-all test-quick test-minimum imports lint check bench check-published clean
+.PHONY: help install lock ingest projections finetune compare dashboard site describe verify mend expire debian docs hooks test test-all test-quick test-minimum imports lint check bench check-published clean
 
 help:       ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 17
@@ -150,6 +151,9 @@ dashboard: install  ## serve the store, after an ingest where there is none (STO
 	@$(PYTHON) -m headscape serve --store="$$STORE" --host="$$HOST" --port="$$PORT" --allowed-hosts="$$ALLOWED_HOSTS" \
 	  --prefix="$$PREFIX" --trusted-proxies="$$TRUSTED_PROXIES" $(ACCESS) \
 	  --workers="$$WORKERS" --metrics-from="$$METRICS_FROM" --access-log="$$ACCESS_LOG" --ingest
+
+site: install  ## write the store as pages for any web server, in ./site (STORE OUT URL)
+	@$(RUN) publish --store="$$STORE" --out="$${OUT:-site}" --url="$$URL"
 
 describe: install  ## list models, corpora, pictures, size and history of the store (STORE)
 	@$(PYTHON) -m headscape describe --store="$$STORE"

@@ -33,6 +33,7 @@ COMMANDS = {
     "finetune": Command("ingest.finetuning.__main__", (), "teach a model the labels of reviews; the result is another"),
     "serve": Command("dashboard.__main__", (), "serve a store in the browser"),
     "mcp": Command("dashboard.programs.__main__", (), "answer language models' questions about a store"),
+    "publish": Command("dashboard.publish", (), "write a store as pages that any web server shows"),
     "replace": Command(
         "dashboard.sentence.replace", (), "measure what changes where heads attend by rules, or are off"
     ),

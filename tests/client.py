@@ -15,7 +15,7 @@ from dashboard.app import create_app
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.sentence import Sentence
 from dashboard.web import errors as problems
-from dashboard.web.assets import ASSETS, OF_NOTEBOOKS
+from dashboard.web.assets import ASSETS, ELSEWHERE
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
 from store import Corpus, StoreError
@@ -54,9 +54,9 @@ def base(tiny_corpus: Corpus) -> str:
 
 
 def assets() -> set[str]:
-    """The paths of the pages' scripts and style sheets below their folder; those of notebooks are on no page."""
+    """The paths of the pages' scripts and style sheets below their folder; those of notebooks and published sites are on no page."""
     files = {path.relative_to(ASSETS) for path in ASSETS.rglob("*") if path.suffix in (".mjs", ".js", ".css")}
-    return {path.as_posix() for path in files if path.parts[0].partition(".")[0] != OF_NOTEBOOKS}
+    return {path.as_posix() for path in files if path.parts[0].partition(".")[0] not in ELSEWHERE}
 
 
 class FakeTyped:

@@ -35,6 +35,7 @@ FOLDERS = {
             "overview",
             "notebook",
             "programs",
+            "published",
         ),
     ),
 }

@@ -34,10 +34,24 @@ ROOTS = (
 def module(kind: str) -> str:
     """A kind of widget as one ES module, which anywidget imports."""
     shown = ASSETS / KINDS[kind][0]
-    sources = _collected(ASSETS / WIDGET, _collected(shown, {}))
-    names = {path: f"module{number}" for number, path in enumerate(sources)}
-    parts = [f"const {names[path]} = {_as_function(path, text, names)};" for path, text in sources.items()]
+    parts, names = _functions(shown, ASSETS / WIDGET)
     return "\n".join([*parts, f"export default {{ render: {names[ASSETS / WIDGET]}.widgetOf({names[shown]}.mount) }};"])
+
+
+@cache
+def script(entry: str) -> str:
+    """A module and all that it imports as one script, which a page runs without a server of ours."""
+    parts, _ = _functions(ASSETS / entry)
+    return "\n".join(['"use strict";', "(() => {", *parts, "})();", ""])
+
+
+def _functions(*entries: Path) -> tuple[list[str], dict[Path, str]]:
+    """The modules and those that they import as constants, each after those that it imports, and their names."""
+    sources: dict[Path, str] = {}
+    for entry in entries:
+        _collected(entry, sources)
+    names = {path: f"module{number}" for number, path in enumerate(sources)}
+    return [f"const {names[path]} = {_as_function(path, text, names)};" for path, text in sources.items()], names
 
 
 @cache

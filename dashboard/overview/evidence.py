@@ -21,7 +21,7 @@ from dashboard.statistics.heads import BEHAVIOURS, HeadKind, kinds_of, largest_v
 from dashboard.statistics.shown import label_contrasts
 from dashboard.ui.controls import info
 from dashboard.ui.glossary import Term, defined, term, terms_of
-from dashboard.ui.markup import FOLLOWED
+from dashboard.ui.markup import FOLLOWED, further
 from dashboard.ui.small_pictures import bar_legend, sentence_lines, share_bar
 from dashboard.ui.text import all_of, decimal, spell, unbroken
 from dashboard.ui.work import watched
@@ -142,7 +142,7 @@ def _made_of(arrival: Arrival, href: str) -> html.P:
     return html.P(
         [
             f"Through all layers, {share['word']:.0%} of a word's vector comes from other words and {share['self']:.0%} is still its own. ",
-            dcc.Link("Layer by layer", href=f"{href}#{MADE_OF}"),
+            further(dcc.Link("Layer by layer", href=f"{href}#{MADE_OF}")),
         ]
     )
 
@@ -162,10 +162,13 @@ def _finding(shown: WhereAttentionGoes) -> html.P:
                     term("norm", "what arrives"),
                 ]
             ),
-            f"; other tokens get {100 * shares.weight[OTHERS]:.0f}% and {100 * shares.norm[OTHERS]:.0f}%. Each head: ",
-            dcc.Link("Statistics", href=shown.href),
-            *([". By label: ", *compared] if compared else []),
-            ".",
+            f"; other tokens get {100 * shares.weight[OTHERS]:.0f}% and {100 * shares.norm[OTHERS]:.0f}%.",
+            further(
+                " Each head: ",
+                dcc.Link("Statistics", href=shown.href),
+                *([". By label: ", *compared] if compared else []),
+                ".",
+            ),
         ]
     )
 
@@ -358,8 +361,7 @@ def faithful_pictures(
                 "Points that lie close attend to each other: ",
                 term("rank", "rank correlation"),
                 f" {decimal(float(np.nanmean(spearman)))} on average (−1 would be perfect). ",
-                every,
-                ".",
+                further(every, "."),
             ]
         ),
         html.Div(figures, className="faithful"),

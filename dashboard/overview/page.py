@@ -37,7 +37,7 @@ from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.controls import info, tour_button
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.glossary import TERMS, term, terms_of
-from dashboard.ui.markup import FOLLOWED, Page, Unmade, heading, scrolling, unmade, unmade_line
+from dashboard.ui.markup import FOLLOWED, Page, Unmade, further, heading, scrolling, unmade, unmade_line
 from dashboard.ui.text import all_of, decimal, first_of, has_part, in_brackets, sight, spell
 from dashboard.web.bounds import short_name
 from dashboard.web.context import Context
@@ -209,7 +209,7 @@ def _what_heads_are(shown: OverviewPage) -> html.P:
             f" decide{'s' if heads == 1 else ''} how much every ",
             term("token"),
             " takes from every other one. ",
-            tour_button("New to attention? Five steps on one sentence"),
+            further(tour_button("New to attention? Five steps on one sentence")),
         ],
         className="how-to-read",
     )
@@ -309,10 +309,10 @@ def _relations(shown: OverviewPage) -> list[object]:
     """The relations that a head finds best beyond the offset of their words."""
     best, title = shown.relations, html.H2([_RELATIONS_TITLE, info("relations", f"{_RELATIONS}{shown.source}")])
     own = html.P(
-        [
+        further(
             dcc.Link("Test a hypothesis of your own", href=f"{shown.state.on('relations').href}#{OWN}"),
             ": which head links the words that you name.",
-        ]
+        )
     )
     if isinstance(best, Unmade):
         return [title, unmade_line(best), own]
@@ -340,8 +340,7 @@ def _relations(shown: OverviewPage) -> list[object]:
                 f"{in_brackets(first.relation)}; always guessing the ",
                 term("offset"),
                 f" {decimal(first.offset, 0, '+')} finds {100 * first.offset_accuracy:.0f}%. ",
-                dcc.Link("All relations", href=shown.state.on("relations").href),
-                ".",
+                further(dcc.Link("All relations", href=shown.state.on("relations").href), "."),
             ]
         ),
         scrolling(html.Table([heading(columns, columns[2:]), html.Tbody(rows)], className="rows"), _RELATIONS_TITLE),

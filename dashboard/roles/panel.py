@@ -292,6 +292,21 @@ def draw_role_panel(shown: RolePanel) -> list[object]:
     ]
 
 
+def draw_roles(shown: RolePanel) -> list[object]:
+    """What the tab says of roles, rules and distances, without what changes it or asks the server."""
+    return [
+        html.P(beyond_chance((*shown.shares, *shown.smaller), shown.state.threshold)),
+        *_agreement(shown),
+        html.H2("Shares of its attention"),
+        _shares(shown),
+        *_smaller(shown),
+        html.H2("How well rules predict it"),
+        _scores(shown),
+        html.H2(["Distance in tokens, back and ahead", info("distances", f"{_DISTANCES}{shown.sight}")]),
+        _distances(shown.distances),
+    ]
+
+
 def _title(section: str) -> html.H2:
     """The heading of a part that a link of this tab leads to."""
     return html.H2(SECTIONS[section], id=section)

@@ -301,7 +301,7 @@ def draw_head_statistics(shown: HeadStatistics) -> list[object]:
     return [
         html.H2(head_label(shown.label)),
         *(head_importance(shown.importance, head) if shown.importance else []),
-        _table(state, shown.numbers),
+        numbers_table(state, shown.numbers),
         html.P(
             [
                 "Click a statistic to see the sentences where it is largest.",
@@ -326,7 +326,8 @@ def head_statistics(context: Context) -> list[object]:
     return draw_head_statistics(read_head_statistics(context.corpus, context.state, context.ingest))
 
 
-def _table(state: LinkState, numbers: tuple[_Number, ...]) -> html.Table:
+def numbers_table(state: LinkState, numbers: tuple[_Number, ...]) -> html.Table:
+    """Every statistic of a head with its interval and its rank among all heads."""
     titles = heading(("mean of all queries", "value", "rank"), {"value", "rank"})
     return html.Table([titles, html.Tbody([_row(state, number) for number in numbers])], className="rows strips")
 

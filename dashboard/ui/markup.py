@@ -34,6 +34,8 @@ LINK = "link"
 #: Attribute of an anchor that is a link as Dash's own is, with properties that Dash's has not.
 FOLLOWED = "data-followed"
 HTML = "dash_html_components"
+#: Class of what leads on to what a server makes: a published page leaves it out (dashboard/published/markup.py).
+FURTHER = "further"
 #: Attributes of a component that are not properties of its element.
 _AVAILABLE = ("available_properties", "available_wildcard_properties")
 _NOTHING: Mapping[str, str | None] = MappingProxyType({})
@@ -226,6 +228,11 @@ def tree(node: Any) -> Tree:
 def properties_of(node: Component) -> dict[str, Any]:
     """The properties that an element was given: `to_plotly_json` looks for all 40 that it may have, in ten times as long."""
     return {name: value for name, value in vars(node).items() if name[0] != "_" and name not in _AVAILABLE}
+
+
+def further(*content: Any) -> html.Span:
+    """A part of a text that leads on to what a server makes."""
+    return html.Span(list(content), className=FURTHER)
 
 
 def heading(titles: Sequence[str], numbers: Collection[str] = ()) -> html.Thead:

@@ -33,9 +33,9 @@ VERSION = "Headscape-Version"
 #: Packages whose scripts a page fetches when it needs them.
 SCRIPTS = ("dash", "dash-mantine-components", "plotly")
 #: Assets that the page names itself, where Dash would add a script for each.
-NAMED = r"color_scheme\.js|\.mjs$|notebook\.css$"
-#: The folder of modules that no page has: a notebook gets them from `dashboard.notebook.modules`.
-OF_NOTEBOOKS = "notebook"
+NAMED = r"color_scheme\.js|\.mjs$|(notebook|published)\.css$"
+#: Folders and sheets that no page has: a notebook and a published site get them from `dashboard.notebook.modules`.
+ELSEWHERE = ("notebook", "published")
 #: Dash starts when the modules have run: they are deferred, and this event comes after them.
 RENDERER = 'document.addEventListener("DOMContentLoaded", () => new DashRenderer());'
 IMPORT_MAP = re.compile(r'<script type="importmap">(.*?)</script>', re.DOTALL)
@@ -43,7 +43,7 @@ IMPORT_MAP = re.compile(r'<script type="importmap">(.*?)</script>', re.DOTALL)
 
 def modules(folder: Path = ASSETS) -> dict[str, str]:
     """The version of every module of the pages by its path in a URL."""
-    paths = sorted(path for path in folder.rglob("*.mjs") if path.parent.name != OF_NOTEBOOKS)
+    paths = sorted(path for path in folder.rglob("*.mjs") if path.parent.name not in ELSEWHERE)
     return {f"/assets/{path.relative_to(folder).as_posix()}": _version(path) for path in paths}
 
 

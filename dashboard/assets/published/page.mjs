@@ -1,0 +1,31 @@
+// What every published page does: it explains terms, and has the colours of the reader's system or those that they chose.
+import { SCHEME, printLight, schemeNow } from "../web/drawing.mjs";
+import { explainButtons } from "../web/popover.mjs";
+
+/** Under which name color_scheme.js reads the choice. */
+const CHOICE = "mantine-color-scheme-value";
+
+/** @param {string} scheme */
+function keep(scheme) {
+  try {
+    window.localStorage.setItem(CHOICE, scheme);
+  } catch {
+    // A browser that stores nothing follows the system on the next page.
+  }
+}
+
+function followScheme() {
+  const root = document.documentElement;
+  const button = document.getElementById("scheme");
+  button?.addEventListener("click", () => {
+    const scheme = schemeNow() === "dark" ? "light" : "dark";
+    root.setAttribute(SCHEME, scheme);
+    keep(scheme);
+  });
+}
+
+export function startPage() {
+  printLight();
+  explainButtons();
+  followScheme();
+}

@@ -1,0 +1,4 @@
+// The script of a published page without a picture of points.
+import { startPage } from "./page.mjs";
+
+startPage();

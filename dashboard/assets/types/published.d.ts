@@ -1,0 +1,32 @@
+// What a published page has of its picture (dashboard/published/).
+
+interface PublishedColour {
+  codes: string | null;
+  ramp: Ramp | null;
+  outlined: boolean;
+}
+
+interface PublishedPicture {
+  /** How the addresses of its data begin, and the folder of the files for them. */
+  base: string;
+  data: string;
+  picture: Picture;
+  points: string;
+  /** The file of its lines, and the beginning of the addresses of a point's lines; empty for all heads. */
+  lines: string;
+  focus: string;
+  colours: PublishedColour[];
+  /** The page of each panel; and that of all heads, to which zooming out leads. */
+  pages: string[];
+  every: string;
+  /** The pages of the neighbouring heads by the keys that lead there. */
+  steps: Record<string, string>;
+}
+
+interface PublishedLines {
+  lines: number;
+  received: Float32Array;
+  entropy: Float32Array;
+  weights: Uint16Array;
+  partners: Uint8Array | Uint16Array;
+}

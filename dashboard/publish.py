@@ -1,0 +1,146 @@
+"""`headscape publish STORE --out=site`: a store as a folder of pages that any web server shows."""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from store.process import check_extra, end, until_pipe_closes
+from store.repository.access import interruption
+from store.repository.errors import StoreError
+from store.repository.files import is_full
+from store.repository.zarr_internals import is_damage
+
+if TYPE_CHECKING:
+    from dashboard.published.folder import SiteFolder
+    from dashboard.published.site import Options
+
+STORE, OUT = "data/headscape", "site"
+#: Columns of the line that says how far it is, and seconds between two lines where no terminal shows them.
+LINE, QUIET_SECONDS = 78, 30.0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command: exit status 0, or 1 after a message on what to do next."""
+    return until_pipe_closes(lambda: _run(_parser().parse_args(arguments)))
+
+
+def _run(options: argparse.Namespace) -> int:
+    from icechunk import IcechunkError
+
+    store = options.store or options.place or STORE
+    try:
+        print(_publish(store, Path(options.out), options))
+    except IcechunkError as error:
+        return _fail(interruption(error))
+    except StoreError as error:
+        return _fail(str(error))
+    except Exception as error:
+        if isinstance(error, OSError) and is_full(error):
+            return _fail(f"The disk of {options.out} is full. Free some space and run the same command again.")
+        if isinstance(error, PermissionError):
+            return _fail(f"{options.out} cannot be written. Give another folder with --out.")
+        if not is_damage(error):
+            raise
+        return _fail(f"A part of {store} is damaged. Run `headscape verify --store={store}` to list the damage.")
+    return 0
+
+
+def _fail(message: str) -> int:
+    print(f"publish: {message}", file=sys.stderr)
+    return 1
+
+
+def _publish(store: str, place: Path, options: argparse.Namespace) -> str:
+    """Write the site, and say what it is."""
+    check_extra("dashboard")
+    from dashboard.app import create_app
+    from dashboard.notes.address import notes_address
+    from dashboard.published.folder import check_place, new_site
+    from dashboard.published.pages import publish_store
+    from dashboard.serving import Serving
+    from dashboard.web.served_store import ServedStore
+
+    check_place(place)
+    served = ServedStore(store)
+    server = create_app(served, Serving(notes=notes_address("none", store))).server
+    about = {"made_by": "headscape publish", "snapshot": served.newest, "models": list(served.snapshot().models)}
+    with new_site(place, about) as site:
+        served.cache.run(publish_store, served, server, site, _options(options), Telling())
+        return _said(site, place)
+
+
+def _options(options: argparse.Namespace) -> "Options":
+    from dashboard.published.site import Options
+
+    licences = {"model": options.model_licence, "data": options.data_licence}
+    return Options(
+        text=not options.no_text,
+        tokens=options.tokens,
+        sentences=options.sentences,
+        url=options.url and f"{options.url.rstrip('/')}/",
+        licences={what: licence for what, licence in licences.items() if licence},
+    )
+
+
+def _said(site: "SiteFolder", place: Path) -> str:
+    sizes = site.sizes
+    pages = sum(path.endswith(".html") for path in sizes)
+    return (
+        f"{place}: {pages:,} pages, {sum(sizes.values()) / 1e6:.1f} MB. "
+        f"Look at it with `python -m http.server --directory {place}`, or copy it to any web server."
+    )
+
+
+class Telling:
+    """Says how far it is and how long it takes: on one line of a terminal, else now and then."""
+
+    def __init__(self) -> None:
+        self._began = self._told = time.monotonic()
+
+    def __call__(self, title: str, done: int, steps: int) -> None:
+        """So many steps are done."""
+        from dashboard.ui.work import Progress
+
+        now = time.monotonic()
+        line = Progress(title, done / steps, now - self._began).sentence
+        if sys.stderr.isatty():
+            print(f"\r{line}".ljust(LINE), end="\n" if done == steps else "", file=sys.stderr, flush=True)
+        elif now - self._told > QUIET_SECONDS:
+            self._told = now
+            print(line, file=sys.stderr, flush=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="headscape publish", description="Write a store as a folder of pages, which any web server shows."
+    )
+    parser.add_argument("place", nargs="?", metavar="STORE", help="the same as --store=STORE")
+    parser.add_argument("--store", help=f"folder, s3://bucket/prefix or gs://bucket/prefix (default {STORE})")
+    parser.add_argument("--out", default=OUT, metavar="FOLDER", help=f"where the pages go (default {OUT})")
+    parser.add_argument(
+        "--no-text",
+        action="store_true",
+        help="leave out every sentence and wordpiece of a corpus that must stay private",
+    )
+    parser.add_argument("--url", default="", help="address that the site will have: link previews need it")
+    parser.add_argument(
+        "--tokens", type=_number, default=8_000, metavar="N", help="tokens drawn of a head (default 8000)"
+    )
+    parser.add_argument("--sentences", type=_number, default=36, metavar="N", help="sentences with a page (default 36)")
+    parser.add_argument("--model-licence", default="", metavar="TEXT", help="licence of the model, named on every page")
+    parser.add_argument("--data-licence", default="", metavar="TEXT", help="licence of the data, named on every page")
+    return parser
+
+
+def _number(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is below 1")
+    return number
+
+
+if __name__ == "__main__":
+    end(main())

@@ -1,0 +1,79 @@
+"""The tokens of published pictures, and of each head which tokens exchange most attention, for cards and lines without a server.
+
+Format of the bytes of a head, little-endian: `HSL1`, then u32 tokens, lines a point, bytes a position (1 or 2); then f32 attention
+received and f32 entropy of every token; then of every token as query and as key the weights of its lines, u16, of which 65535 is
+all attention; then their other ends, positions in the sentence. A point with fewer partners has weights of 0.
+"""
+
+import struct
+from typing import Any
+
+import numpy as np
+
+from dashboard.points.clicked_point import PARTNERS
+from dashboard.roles.evidence import patterns_of
+from store import Corpus
+from store.kernels.statistics import entropy
+from store.schema.model import ROLES
+
+MAGIC = b"HSL1"
+#: Tokens that are drawn of a head at most: with their lines a page stays well below 1 MB.
+MOST_TOKENS = 8_000
+#: A weight of 1.
+LEVELS = 65_535
+#: Positions that one byte can hold.
+OF_BYTE = 256
+
+
+def drawn_sentences(corpus: Corpus, most: int = MOST_TOKENS) -> int:
+    """How many of the first sentences have at most so many tokens together; one at least."""
+    ends = np.cumsum(corpus.sentences.row_size.values[: corpus.n_sentences])
+    return max(1, int(np.searchsorted(ends, most, side="right")))
+
+
+def drawn_tokens(corpus: Corpus, sentences: int, *, text: bool) -> dict[str, Any]:
+    """What cards and labels say of the tokens of the first sentences, see `DrawnTokens` of assets/types/notebook.d.ts.
+
+    Without text a wordpiece is called by its position.
+    """
+    rows = corpus.rows[: count_tokens(corpus, sentences)]
+    positions = corpus.tokens.position.values[rows].tolist()
+    pieces = (
+        [(piece.name, piece.spaced) for number in range(sentences) for piece in corpus.sentence_pieces(number)]
+        if text
+        else [(f"#{position}", f" #{position}") for position in positions]
+    )
+    different = {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
+    return {
+        "ids": [different[piece] for piece in pieces],
+        "pieces": [name for name, _ in different],
+        "texts": [spaced for _, spaced in different],
+        "positions": positions,
+        "sentences": corpus.tokens.sentence_index.values[rows].tolist(),
+    }
+
+
+def count_tokens(corpus: Corpus, sentences: int) -> int:
+    """Tokens of the first sentences."""
+    return int(corpus.sentences.row_size.values[:sentences].sum())
+
+
+def encode_lines(corpus: Corpus, layer: int, head: int, sentences: int) -> bytes:
+    """The strongest lines of every query and key of a head in the first sentences, as bytes."""
+    sizes = corpus.sentences.row_size.values[:sentences]
+    tokens, dtype = int(sizes.sum()), "<u1" if sizes.max() <= OF_BYTE else "<u2"
+    numbers = np.zeros((2, tokens), "<f4")
+    weights = np.zeros((tokens, len(ROLES), PARTNERS), "<u2")
+    partners = np.zeros(weights.shape, dtype)
+    first = 0
+    for pattern in patterns_of(corpus, layer, head, range(sentences)):
+        own = slice(first, first + len(pattern))
+        numbers[:, own] = pattern.sum(axis=0), entropy(pattern)
+        for role, of_role in enumerate((pattern, pattern.T)):
+            strongest = np.argsort(-of_role, axis=1, kind="stable")[:, :PARTNERS]
+            shown = slice(strongest.shape[1])
+            weights[own, role, shown] = np.rint(LEVELS * np.take_along_axis(of_role, strongest, axis=1))
+            partners[own, role, shown] = strongest
+        first = own.stop
+    header = MAGIC + struct.pack("<3I", tokens, PARTNERS, np.dtype(dtype).itemsize)
+    return header + b"".join(part.tobytes() for part in (numbers, weights, partners))

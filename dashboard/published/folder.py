@@ -1,0 +1,70 @@
+"""The folder of a published site: written beside its place, and put there whole."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from store import StoreError
+
+#: Names a folder that this command made, and what is in it.
+MARKER = "site.json"
+
+
+@dataclass(frozen=True)
+class SiteFolder:
+    """A folder that is being written."""
+
+    path: Path
+
+    def write(self, path: str, content: bytes | str) -> None:
+        """Write a file of the site by its path in it."""
+        file = self.path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    @property
+    def sizes(self) -> MappingProxyType[str, int]:
+        """Bytes of every file by its path."""
+        files = (file for file in sorted(self.path.rglob("*")) if file.is_file())
+        return MappingProxyType({file.relative_to(self.path).as_posix(): file.stat().st_size for file in files})
+
+
+def check_place(place: Path) -> None:
+    """Raise StoreError where a site may not be put: what is there would be lost."""
+    if place.is_symlink() or (place.exists() and not place.is_dir()):
+        raise StoreError(f"{place} is not a folder. Give another place with --out.")
+    if place.is_dir() and any(place.iterdir()) and not (place / MARKER).is_file():
+        raise StoreError(
+            f"{place} is not empty and was not made by `headscape publish`. Give an empty or new folder with --out."
+        )
+
+
+@contextmanager
+def new_site(place: Path, about: dict[str, Any]) -> Iterator[SiteFolder]:
+    """A folder that takes the place of the site of before when it is whole; until then, and after an error, that stays.
+
+    Raises
+    ------
+    StoreError
+        Where the place is taken.
+    """
+    check_place(place)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
+    try:
+        site = SiteFolder(beside / "new")
+        site.path.mkdir()
+        yield site
+        site.write(MARKER, json.dumps(about, indent=2) + "\n")
+        check_place(place)
+        if place.exists():
+            place.rename(beside / "old")
+        site.path.rename(place)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)

@@ -1,0 +1,122 @@
+"""Heads as dots of a drawing, each a link to its page: the map of heads, and all heads of several models."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.models.page import EveryHead
+from dashboard.roles.shares import RoleShares, kind_number, known_shares, summary
+from dashboard.statistics.scatter import ACROSS, UP, Score
+from store import Corpus
+from store.kernels.rules import RULES
+from store.repository.errors import NotIngested
+from store.schema.model import head_name
+
+#: Units of a drawing in each direction, and of its margin and of a dot.
+SIDE, MARGIN, RADIUS = 1_000, 40, 11
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A head: its place from the upper left, what is said of it, its model and number, and the class of its colour."""
+
+    x: float
+    y: float
+    title: str
+    model: str
+    layer: int
+    head: int
+    kind: str
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A number that a place means: its title, and some numbers with their places."""
+
+    title: str
+    ticks: tuple[tuple[float, str], ...]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Dots of heads in a square; without axes only their distances mean something."""
+
+    dots: tuple[Dot, ...]
+    across: Axis | None = None
+    up: Axis | None = None
+
+
+def map_of_heads(corpus: Corpus) -> Drawing | None:
+    """The map of page Head map, coloured by the kind of the clearest role; None where the store has no map."""
+    try:
+        places = np.asarray(corpus.divergence["place"].values, np.float64)
+    except NotIngested:
+        return None
+    if corpus.layers * corpus.heads < 2:
+        return None
+    shares, flat = known_shares(corpus), places.reshape(-1, places.shape[-1])[:, :2]
+    low, size = flat.min(axis=0), float(np.ptp(flat, axis=0).max()) or 1.0
+    middle = (1 - np.ptp(flat, axis=0) / size) / 2
+    at = MARGIN + (SIDE - 2 * MARGIN) * ((flat - low) / size + middle)
+    heads = list(np.ndindex(corpus.layers, corpus.heads))
+    dots = (
+        Dot(
+            round(float(x), 1),
+            round(SIDE - float(y), 1),
+            _described(shares, layer, head),
+            corpus.name,
+            layer,
+            head,
+            _kind(shares, layer, head),
+        )
+        for (layer, head), (x, y) in zip(heads, at, strict=True)
+    )
+    return Drawing(tuple(dots))
+
+
+def _described(shares: RoleShares | None, layer: int, head: int) -> str:
+    name = head_name(layer, head)
+    return f"{name}: {summary(shares, layer, head)}" if shares else name
+
+
+def _kind(shares: RoleShares | None, layer: int, head: int) -> str:
+    place = int(shares.clearest[layer, head]) if shares else -1
+    return f"kind-{kind_number(RULES[shares.tested[place]].kind)}" if shares and place >= 0 else "kind-none"
+
+
+def scatter_of_models(every: EveryHead) -> Drawing:
+    """The heads of all models by the two numbers that page Models shows at first."""
+    across, up = (next(name for name in names if name in every.scores) for names in (ACROSS, UP))
+    x, y = every.scores[across], every.scores[up]
+    place_x, axis_x = _axis(x)
+    place_y, axis_y = _axis(y)
+    models = list(every.models)
+    dots = (
+        Dot(
+            round(float(at_x), 1),
+            round(SIDE - float(at_y), 1),
+            f"{head_name(layer, head)} of {every.models[model]}: {x.written((number,))}, {y.written((number,))}",
+            model,
+            int(layer),
+            int(head),
+            f"kind-{models.index(model) % 7}",
+        )
+        for number, (at_x, at_y, model, layer, head) in enumerate(
+            zip(place_x, place_y, every.model, every.layer, every.head, strict=True)
+        )
+        if np.isfinite(at_x) and np.isfinite(at_y)
+    )
+    return Drawing(tuple(dots), axis_x, axis_y)
+
+
+def _axis(score: Score) -> tuple[NDArray[np.float64], Axis]:
+    """Where values are along an axis that has all of them, and its five numbers."""
+    values = score.drawn
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    size = high - low or 1.0
+    ends: Sequence[float] = np.linspace(low, high, 5).tolist()
+    room = SIDE - 2 * MARGIN
+    ticks = tuple((round(MARGIN + room * (end - low) / size, 1), f"{end:.3g}") for end in ends)
+    return MARGIN + room * (values - low) / size, Axis(score.axis, ticks)

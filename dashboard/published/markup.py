@@ -1,0 +1,129 @@
+"""Components of pages as HTML for a file, with links between the pages that are published.
+
+What a server would have to answer is left out: controls, charts and files to be saved. A link to a page that is not published
+becomes its text.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from dash import dcc
+from dash.development.base_component import Component
+from markupsafe import Markup, escape
+
+from dashboard.ui.markup import FOLLOWED, FURTHER, HTML, properties_of
+from dashboard.web.special_names import in_names_of
+from store import Corpus
+
+#: What an address of the dashboard is on a published page; None where it is not there.
+Address = Callable[[str], str | None]
+#: An element: its tag, its properties, what is in it.
+Element = list[Any]
+_WITHOUT_END = frozenset({"img", "br", "hr", "input"})
+#: Attributes that are spelled otherwise in HTML.
+_SPELLED = {"className": "class", "htmlFor": "for", "tabIndex": "tabindex", "colSpan": "colspan", "rowSpan": "rowspan"}
+#: Buttons that explain what they stand at (assets/web/popover.mjs); any other asks the server.
+_EXPLAIN = frozenset({"info", "term"})
+#: Properties of styles in pixels where they are a number.
+_PIXELS = frozenset({"width", "height", "minHeight", "maxHeight"})
+_IN_STYLE = re.compile(r'url\("(/[^"]+)"\)')
+_CAPITAL = re.compile(r"(?=[A-Z])")
+#: Attributes of what is no link any more.
+_OF_LINK = frozenset({"href", "title", "aria-label", FOLLOWED})
+
+
+def html_of(corpus: Corpus, content: Any, address: Address) -> Markup:
+    """Components, one or a list, as HTML, with special tokens named as the tokenizer of the corpus does."""
+    tree = [_element(node) for node in _flat(content) if _is_kept(node)]
+    return Markup("").join(_written(node, address) for node in in_names_of(corpus, tree))
+
+
+def _flat(children: Any) -> Iterator[Any]:
+    if isinstance(children, list | tuple):
+        for child in children:
+            yield from _flat(child)
+    elif children is not None:
+        yield children
+
+
+def _is_kept(node: Any) -> bool:
+    """Whether a file can show it: a text, HTML or a link, but no line that offers a file, and nothing that a callback fills."""
+    if not isinstance(node, Component):
+        return True
+    if getattr(node, "className", None) == FURTHER:
+        return False
+    is_html = node._namespace == HTML or isinstance(node, dcc.Link)
+    if node._type == "P":
+        return is_html and not any(_is_file(child) for child in _flat(getattr(node, "children", None)))
+    return is_html and not _is_file(node)
+
+
+def _is_file(node: Any) -> bool:
+    return isinstance(node, Component) and hasattr(node, "download")
+
+
+def _element(node: Any) -> Any:
+    if not isinstance(node, Component):
+        return str(node)
+    properties = properties_of(node)
+    children = [child for child in _flat(properties.pop("children", None)) if _is_kept(child)]
+    tag = "a" if isinstance(node, dcc.Link) else node._type.lower()
+    return [tag, properties, *map(_element, children)]
+
+
+def _written(node: Any, address: Address) -> Markup:
+    if isinstance(node, str):
+        return escape(node)
+    tag, properties, *children = _linked(node, address)
+    attributes = Markup("").join(_attribute(name, value, address) for name, value in properties.items())
+    start = Markup("<{}{}>").format(Markup(tag), attributes)
+    if tag in _WITHOUT_END:
+        return start
+    inner = Markup("").join(_written(child, address) for child in children)
+    return Markup("{}{}</{}>").format(start, inner, Markup(tag))
+
+
+def _linked(node: Element, address: Address) -> Element:
+    """The element with its link led to a published page; a link or a button without one as its text."""
+    tag, properties, *children = node
+    if tag == "button" and properties.get("className") not in _EXPLAIN:
+        return ["span", _without(properties, {"type", "data-href"}), *children]
+    if tag != "a":
+        return node
+    href = address(str(properties.get("href", "")))
+    if href is not None:
+        return ["a", {**properties, "href": href}, *children]
+    named = {"role": "group", "aria-label": properties["aria-label"]} if "aria-label" in properties else {}
+    return ["div" if named else "span", _without(properties, _OF_LINK) | named, *children]
+
+
+def _without(properties: Mapping[str, Any], names: "frozenset[str] | set[str]") -> dict[str, Any]:
+    of_button = "aria-pressed", "title", "data-kind"
+    left_out = names | ({*of_button} if "type" in names else set())
+    return {name: value for name, value in properties.items() if name not in left_out}
+
+
+def _attribute(name: str, value: Any, address: Address) -> Markup:
+    if value is None or value is False or (isinstance(value, dict) and name != "style"):
+        return Markup("")
+    written = _SPELLED.get(name, name)
+    if name == "style":
+        value = _style(value, address)
+    return Markup(' {}="{}"').format(Markup(written), "" if value is True else value)
+
+
+def _style(style: Mapping[str, Any], address: Address) -> str:
+    """A style as a text; pictures in it are files of the site."""
+
+    def filed(found: "re.Match[str]") -> str:
+        return f'url("{address(found[1])}")'
+
+    return ";".join(
+        f"{_property(name)}:{_IN_STYLE.sub(filed, f'{value}px' if name in _PIXELS and isinstance(value, int | float) else str(value))}"
+        for name, value in style.items()
+    )
+
+
+def _property(name: str) -> str:
+    return name if name.startswith("--") else _CAPITAL.sub("-", name).lower()

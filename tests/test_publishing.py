@@ -1,0 +1,287 @@
+"""A store as a folder of pages: every link leads somewhere, every number is the server's, and no text leaves that must stay."""
+
+import functools
+import http.server
+import json
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote, urljoin, urlsplit
+
+import numpy as np
+import pytest
+from flask.testing import FlaskClient
+from playwright.sync_api import Browser, Page, expect
+
+from dashboard.app import create_app
+from dashboard.publish import main
+from dashboard.published.folder import MARKER
+from dashboard.web.http import data_link
+from dashboard.web.served_store import ServedStore
+from store import Corpus, open_corpus
+from tests.accessibility import is_accessible
+
+ROOT = Path(__file__).parents[1]
+#: Where the site lies below the address of its server.
+PREFIX = "team/atlas"
+ADDRESSES = re.compile(r'(?:href|src|content)="([^"#]+)')
+WORD = re.compile(r"[^\W\d_]{4,}")
+
+
+def publish(store: str, place: Path, *flags: str) -> Path:
+    assert main([store, f"--out={place}", *flags]) == 0
+    return place
+
+
+@pytest.fixture(scope="session")
+def site(roles_store: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return publish(roles_store, tmp_path_factory.mktemp("web") / PREFIX, "--sentences=4", "--tokens=120")
+
+
+@pytest.fixture(scope="session")
+def silent(roles_store: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of the same store, without its text."""
+    return publish(roles_store, tmp_path_factory.mktemp("silent") / "site", "--no-text", "--tokens=120")
+
+
+@pytest.fixture(scope="module")
+def corpus(roles_store: str) -> Corpus:
+    return open_corpus(roles_store)
+
+
+@pytest.fixture(scope="module")
+def server(roles_store: str) -> FlaskClient:
+    return create_app(ServedStore(roles_store)).server.test_client()
+
+
+def files(site: Path, *endings: str) -> list[Path]:
+    return [path for path in sorted(site.rglob("*")) if path.is_file() and path.suffix in (endings or (path.suffix,))]
+
+
+def given(page: Path) -> dict[str, object]:
+    """What the script of a page reads."""
+    (text,) = re.findall(r'<script type="application/json" id="published">(.*?)</script>', page.read_text("utf-8"))
+    return dict(json.loads(text))
+
+
+def lines_of(site: Path, layer: int, head: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Received attention and entropy (2, token), weights and other ends (token, role, line)."""
+    content = (site / f"data/lines/{layer}/{head}.bin").read_bytes()
+    assert content[:4] == b"HSL1"
+    tokens, lines, width = np.frombuffer(content, "<u4", 3, 4)
+    parts = np.split(np.frombuffer(content, np.uint8, offset=16), np.cumsum([8 * tokens, 4 * tokens * lines]))
+    numbers, weights, partners = (
+        part.view(kind) for part, kind in zip(parts, ("<f4", "<u2", f"<u{width}"), strict=True)
+    )
+    shape = (tokens, 2, lines)
+    return numbers.reshape(2, tokens), weights.reshape(shape) / 65_535, partners.reshape(shape)
+
+
+# -- pages --------------------------------------------------------------------------------------------
+
+
+def test_every_head_has_a_page(site: Path, corpus: Corpus) -> None:
+    heads = {f"L{layer}H{head}.html" for layer in range(corpus.layers) for head in range(corpus.heads)}
+    assert {path.name for path in (site / "head").iterdir()} == heads
+
+
+def test_every_address_of_every_page_is_a_file_of_the_site(site: Path) -> None:
+    pages = files(site, ".html")
+    found = {
+        (page.name, address): page.parent / unquote(urlsplit(address).path)
+        for page in pages
+        for address in ADDRESSES.findall(page.read_text("utf-8"))
+        if re.search(r"\.(html|js|css|png|woff2)$", address)
+    }
+    assert len(found) > 5 * len(pages)
+    assert [key for key, file in found.items() if not file.is_file()] == []
+
+
+def test_no_address_leaves_the_site_or_begins_at_the_server(site: Path) -> None:
+    addresses = {address for page in files(site, ".html") for address in ADDRESSES.findall(page.read_text("utf-8"))}
+    wrong = [address for address in addresses if address.startswith(("/", "http"))]
+    assert wrong == []
+
+
+def test_the_files_of_a_picture_are_there(site: Path) -> None:
+    for page in [site / "index.html", *files(site / "head")]:
+        shown = given(page)
+        base, codes = str(shown["base"]), [colour["codes"] for colour in shown["colours"]]  # type: ignore[attr-defined]
+        for address in filter(None, [shown["points"], *codes]):
+            name = str(address).removeprefix(f"{base}/").split("?")[0]
+            assert (page.parent / str(shown["data"]) / name).is_file(), (page.name, name)
+
+
+def test_a_page_says_what_its_numbers_are_of(site: Path, corpus: Corpus) -> None:
+    for page in files(site, ".html"):
+        text = page.read_text("utf-8")
+        assert corpus.snapshot in text, page
+        assert "Licence of the data" in text, page
+        assert 'property="og:title"' in text, page
+
+
+def test_an_address_of_the_site_gives_previews_a_picture(roles_store: str, tmp_path: Path) -> None:
+    made = publish(roles_store, tmp_path / "site", "--url=https://heads.example/a", "--sentences=1", "--tokens=40")
+    text = (made / "head/L0H1.html").read_text("utf-8")
+    (image,) = re.findall(r'property="og:image" content="([^"]+)"', text)
+    assert image.startswith("https://heads.example/a/data/raster/")
+    assert (made / image.removeprefix("https://heads.example/a/")).read_bytes()[1:4] == b"PNG"
+
+
+# -- numbers ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("head", [(0, 0), (1, 1)])
+def test_points_and_colours_are_the_bytes_of_the_server(site: Path, server: FlaskClient, head: tuple[int, int]) -> None:
+    shown = given(site / f"head/L{head[0]}H{head[1]}.html")
+    addresses = [str(shown["points"]), *(str(c["codes"]) for c in shown["colours"][1:])]  # type: ignore[index]
+    assert len(addresses) > 5
+    for address in addresses:
+        name = address.removeprefix(f"{shown['base']}/").split("?")[0]
+        assert (site / "data" / name).read_bytes() == server.get(address).data, name
+
+
+def test_lines_of_points_are_those_of_the_server(site: Path, server: FlaskClient, corpus: Corpus) -> None:
+    numbers, weights, partners = lines_of(site, 1, 0)
+    for token in (0, 7, 40):
+        for role, name in enumerate(("query", "key")):
+            card = server.get(f"{data_link(corpus)}/token/1/0/{name}/{token}.json").json
+            count = len(card["partners"])
+            np.testing.assert_allclose(
+                weights[token, role, :count], [partner["weight"] for partner in card["partners"]], atol=1e-4
+            )
+            ties = np.unique(np.round(weights[token, role, :count], 4)).size < count
+            assert ties or partners[token, role, :count].tolist() == [each["position"] for each in card["partners"]]
+            np.testing.assert_allclose(numbers[:, token], [card["received"], card["entropy"]], atol=1e-3)
+
+
+def test_statistics_and_roles_are_written_as_on_the_pages_of_the_server(site: Path, server: FlaskClient) -> None:
+    page = (site / "head/L1H1.html").read_text("utf-8")
+    for tab in ("statistics", "role"):
+        answer = server.post("/data/page", data={"pathname": "/head", "search": f"?layer=1&head=1&tab={tab}"})
+        numbers = set(re.findall(r'"(\d+\.\d%|\d+ of \d+|[\d.]+ (?:nats|tokens|keys))"', answer.text))
+        assert len(numbers) > 5 or tab == "role"
+        assert [number for number in numbers if number not in page] == []
+
+
+# -- without text -------------------------------------------------------------------------------------
+
+
+def test_no_text_of_the_corpus_is_in_any_file_where_it_is_not_published(silent: Path, corpus: Corpus) -> None:
+    sources = [*(ROOT / "dashboard").rglob("*"), *(ROOT / "store").rglob("*.py")]
+    own = set(
+        WORD.findall(
+            " ".join(
+                path.read_text("utf-8") for path in sources if path.suffix in (".py", ".mjs", ".css", ".html")
+            ).lower()
+        )
+    )
+    texts = [str(text) for text in corpus.sentences.text.values]
+    rare = set(WORD.findall(" ".join(texts).lower())) - own
+    assert "zanyword" in rare
+    for file in files(silent):
+        content = file.read_bytes().decode("utf-8", "ignore")
+        assert [text for text in texts if len(text) > 8 and text in content] == [], file
+        assert rare & set(WORD.findall(content.lower())) == set(), file
+
+
+def test_without_text_a_point_is_called_by_its_position(silent: Path) -> None:
+    assert set(json.loads((silent / "data/drawn.json").read_text("utf-8"))["pieces"]) <= {f"#{i}" for i in range(200)}
+
+
+def test_without_text_no_sentence_has_a_page(silent: Path) -> None:
+    assert not (silent / "sentences.html").exists()
+    assert not (silent / "sentence").exists()
+
+
+# -- the folder ---------------------------------------------------------------------------------------
+
+
+def test_a_folder_with_something_else_stays_as_it_is(
+    roles_store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "thesis.tex").write_text("mine")
+    assert main([roles_store, f"--out={tmp_path}"]) == 1
+    error = capsys.readouterr().err
+    assert "is not empty and was not made by `headscape publish`" in error
+    assert "--out" in error
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_site_takes_the_place_of_the_one_before(roles_store: str, tmp_path: Path) -> None:
+    place = publish(roles_store, tmp_path / "site", "--sentences=1", "--tokens=40")
+    (place / "head/old.html").write_text("old")
+    publish(roles_store, place, "--sentences=1", "--tokens=40")
+    assert not (place / "head/old.html").exists()
+    assert json.loads((place / MARKER).read_text("utf-8"))["made_by"] == "headscape publish"
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+def test_a_store_that_is_not_there_leaves_nothing_behind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(tmp_path / "nowhere"), f"--out={tmp_path / 'site'}"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("publish: ")
+    assert error.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- in a browser -------------------------------------------------------------------------------------
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_given: object) -> None:
+        """Nothing in the output of the tests."""
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    """The address of the site on a server of files, below a prefix."""
+    handler = functools.partial(_Quiet, directory=site.parents[1])
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/{PREFIX}/"
+        server.shutdown()
+        thread.join()
+
+
+def opened(chromium: Browser, address: str, problems: list[str]) -> Page:
+    page = chromium.new_page(viewport={"width": 1280, "height": 900})
+    page.on("console", lambda said: problems.append(said.text) if said.type == "error" else None)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("response", lambda answer: problems.append(answer.url) if answer.status >= 400 else None)
+    page.goto(address)
+    expect(page.locator(".frame[data-drawn^='/data/']:not([aria-busy])")).to_be_visible()
+    return page
+
+
+def test_a_click_on_a_head_opens_its_page_which_is_accessible(chromium: Browser, address: str) -> None:
+    problems: list[str] = []
+    page = opened(chromium, urljoin(address, "index.html"), problems)
+    is_accessible(page)
+    page.locator(".frame").click(position={"x": 20, "y": 20})
+    page.wait_for_url("**/head/L0H0.html")
+    expect(page.locator(".frame[data-drawn^='/data/']:not([aria-busy])")).to_be_visible()
+    is_accessible(page)
+    assert problems == []
+    page.close()
+
+
+def test_a_head_shows_words_lines_and_colours_and_alone_in_a_frame(chromium: Browser, address: str) -> None:
+    problems: list[str] = []
+    page = opened(chromium, urljoin(address, "head/L1H0.html"), problems)
+    page.locator(".frame").focus()
+    page.keyboard.press("p")
+    expect(page.locator(".tip")).to_contain_text("attends to")
+    page.keyboard.press("Enter")
+    expect(page.locator(".frame[data-overlay*='/focus/query/'], .frame[data-overlay*='/focus/key/']")).to_be_visible()
+    page.get_by_label("Colour").select_option("norm")
+    expect(page.locator(".frame[data-coloured*='/colours/norm/']")).to_be_visible()
+    expect(page.locator("[data-legend='norm']")).to_be_visible()
+    page.goto(urljoin(address, "head/L1H0.html?embed=1"))
+    expect(page.locator(".frame[data-drawn^='/data/']:not([aria-busy])")).to_be_visible()
+    for hidden in ("header", "footer", "h1", ".roles-of-head", ".caption >> nth=0"):
+        expect(page.locator(hidden).first).to_be_hidden()
+    assert problems == []
+    page.close()
