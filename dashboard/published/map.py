@@ -1,7 +1,7 @@
 """Heads as dots of a drawing, each a link to its page: the map of heads, and all heads of several models."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,16 @@ from store.schema.model import head_name
 
 #: Units of a drawing in each direction, and of its margin and of a dot.
 SIDE, MARGIN, RADIUS = 1_000, 40, 11
+#: Units of a letter across, and of a line of text.
+LETTER, LINE = 10, 22
 
 
 @dataclass(frozen=True)
 class Dot:
-    """A head: its place from the upper left, what is said of it, its model and number, and the class of its colour."""
+    """A head: its place from the upper left, what is said of it, its model and number, and the class of its colour.
+
+    `name` is written below it, where there is room.
+    """
 
     x: float
     y: float
@@ -29,6 +34,7 @@ class Dot:
     layer: int
     head: int
     kind: str
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,24 @@ def map_of_heads(corpus: Corpus) -> Drawing | None:
         )
         for (layer, head), (x, y) in zip(heads, at, strict=True)
     )
-    return Drawing(tuple(dots))
+    return Drawing(tuple(_named(list(dots))))
+
+
+def _named(dots: list[Dot]) -> list[Dot]:
+    """The dots with their names, where a name covers neither another name nor a dot."""
+    taken = [(dot.x - RADIUS, dot.y - RADIUS, dot.x + RADIUS, dot.y + RADIUS) for dot in dots]
+    named = []
+    for dot in dots:
+        name = head_name(dot.layer, dot.head)
+        half = LETTER * len(name) / 2
+        box = (dot.x - half, dot.y + RADIUS, dot.x + half, dot.y + RADIUS + LINE)
+        is_free = not any(
+            box[0] < right and left < box[2] and box[1] < low and high < box[3] for left, high, right, low in taken
+        )
+        if is_free:
+            taken.append(box)
+        named.append(replace(dot, name=name) if is_free else dot)
+    return named
 
 
 def _described(shares: RoleShares | None, layer: int, head: int) -> str:

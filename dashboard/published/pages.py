@@ -19,6 +19,7 @@ from dashboard.published.heads import HeadPage, neighbours, read_head_page
 from dashboard.published.map import Drawing, scatter_of_models
 from dashboard.published.sentences import first_state, sentence_files
 from dashboard.published.site import ModelSite, Options, Page, Step, write_assets
+from dashboard.roles.shares import KINDS, NO_ROLE
 from dashboard.web.context import Context
 from dashboard.web.served_store import ServedStore
 from store import Corpus
@@ -188,6 +189,10 @@ def map_page(site: ModelSite, drawing: Drawing) -> Page:
         description=f"Heads of {about.model} near each other where they attend alike on {about.data}.",
         values={
             "drawing": drawing,
+            "kinds": [
+                *((f"kind-{number}", title) for number, title in enumerate([*KINDS.values()][:-1])),
+                ("kind-none", NO_ROLE),
+            ],
             "links": [relative(f"{site.folder}{head_path(dot.layer, dot.head)}", path) for dot in drawing.dots],
         },
     )
