@@ -1,5 +1,6 @@
 """A store as a folder of pages: every link leads somewhere, every number is the server's, and no text leaves that must stay."""
 
+import errno
 import functools
 import http.server
 import json
@@ -16,10 +17,11 @@ from playwright.sync_api import Browser, Page, expect
 
 from dashboard.app import create_app
 from dashboard.publish import main
-from dashboard.published.folder import MARKER
+from dashboard.published.folder import MARKER, SiteFolder
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
 from store import Corpus, open_corpus
+from store.snapshot import open_snapshot
 from tests.accessibility import is_accessible
 
 ROOT = Path(__file__).parents[1]
@@ -285,3 +287,34 @@ def test_a_head_shows_words_lines_and_colours_and_alone_in_a_frame(chromium: Bro
         expect(page.locator(hidden).first).to_be_hidden()
     assert problems == []
     page.close()
+
+
+# -- several models, and errors -----------------------------------------------------------------------
+
+
+def test_heads_of_several_models_are_on_the_first_page(three_models: str, tmp_path: Path) -> None:
+    made = publish(three_models, tmp_path / "site", "--sentences=1", "--tokens=40")
+    text = (made / "index.html").read_text("utf-8")
+    for name in open_snapshot(three_models).models:
+        assert f'href="{name}/index.html"' in text
+        assert f'href="{name}/head/L0H0.html"' in text
+        assert (made / name / "head/L0H0.html").is_file()
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_the_site_of_before(
+    roles_store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = publish(roles_store, tmp_path / "site", "--sentences=1", "--tokens=40")
+    before = sorted(path.relative_to(place) for path in place.rglob("*"))
+
+    def full(_site: SiteFolder, _path: str, _content: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(SiteFolder, "write", full)
+    capsys.readouterr()
+    assert main([roles_store, f"--out={place}"]) == 1
+    assert capsys.readouterr().err == (
+        f"publish: The disk of {place} is full. Free some space and run the same command again.\n"
+    )
+    assert sorted(path.relative_to(place) for path in place.rglob("*")) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]

@@ -18,11 +18,23 @@ from store.schema.model import head_name
 SIDE, MARGIN, RADIUS = 1_000, 40, 11
 #: Units of a letter across, and of a line of text.
 LETTER, LINE = 10, 22
+#: Outlines of dots round their middle: no kind is told by colour alone. What has no kind is the last, a small circle.
+SHAPES = (
+    "M-11 0a11 11 0 1 0 22 0a11 11 0 1 0-22 0z",
+    "M0-14L14 0L0 14L-14 0z",
+    "M-10-10h20v20h-20z",
+    "M0-15L4-5L14-4L6 3L9 13L0 7L-9 13L-6 3L-14-4L-4-5z",
+    "M0-13L13 10h-26z",
+    "M0 13L13-10h-26z",
+    "M-4-12h8v8h8v8h-8v8h-8v-8h-8v-8h8z",
+    "M-7 0a7 7 0 1 0 14 0a7 7 0 1 0-14 0z",
+)
+NO_KIND = len(SHAPES) - 1
 
 
 @dataclass(frozen=True)
 class Dot:
-    """A head: its place from the upper left, what is said of it, its model and number, and the class of its colour.
+    """A head: its place from the upper left, what is said of it, its model and number, and the number of its kind.
 
     `name` is written below it, where there is room.
     """
@@ -33,7 +45,7 @@ class Dot:
     model: str
     layer: int
     head: int
-    kind: str
+    kind: int
     name: str = ""
 
 
@@ -104,9 +116,9 @@ def _described(shares: RoleShares | None, layer: int, head: int) -> str:
     return f"{name}: {summary(shares, layer, head)}" if shares else name
 
 
-def _kind(shares: RoleShares | None, layer: int, head: int) -> str:
+def _kind(shares: RoleShares | None, layer: int, head: int) -> int:
     place = int(shares.clearest[layer, head]) if shares else -1
-    return f"kind-{kind_number(RULES[shares.tested[place]].kind)}" if shares and place >= 0 else "kind-none"
+    return kind_number(RULES[shares.tested[place]].kind) if shares and place >= 0 else NO_KIND
 
 
 def scatter_of_models(every: EveryHead) -> Drawing:
@@ -124,7 +136,7 @@ def scatter_of_models(every: EveryHead) -> Drawing:
             model,
             int(layer),
             int(head),
-            f"kind-{models.index(model) % 7}",
+            models.index(model) % NO_KIND,
         )
         for number, (at_x, at_y, model, layer, head) in enumerate(
             zip(place_x, place_y, every.model, every.layer, every.head, strict=True)

@@ -16,13 +16,13 @@ from dashboard.published.address import head_path, relative, sentence_path
 from dashboard.published.drawn import encode_lines
 from dashboard.published.folder import SiteFolder
 from dashboard.published.heads import HeadPage, neighbours, read_head_page
-from dashboard.published.map import Drawing, scatter_of_models
+from dashboard.published.map import NO_KIND, SHAPES, Drawing, scatter_of_models
+from dashboard.published.provenance import joined
 from dashboard.published.sentences import first_state, sentence_files
 from dashboard.published.site import ModelSite, Options, Page, Step, write_assets
 from dashboard.roles.shares import KINDS, NO_ROLE
 from dashboard.web.context import Context
 from dashboard.web.served_store import ServedStore
-from store import Corpus
 from store.schema.model import head_name
 
 #: What is done now, how many steps of it are done, and how many there are.
@@ -41,7 +41,7 @@ def publish_store(store: ServedStore, server: Flask, site: SiteFolder, options: 
     for model in models:
         _write_model(model, tell)
     if several:
-        models[0].write_page(models_page(models[0], [model.corpus for model in models]))
+        models[0].write_page(models_page(models), joined([model.about for model in models]))
     site.write(".nojekyll", "")  # GitHub Pages: copy every file as it is
 
 
@@ -116,6 +116,7 @@ def head_page(site: ModelSite, layer: int, head: int) -> Page:
         values={
             "picture": page.picture and site.picture(path, page.picture, page.colours, lines, steps),
             "neighbours": steps,
+            "words": site.options.text,
             **_texts_of_head(site, path, page),
         },
         script="picture" if page.picture else "plain",
@@ -189,21 +190,20 @@ def map_page(site: ModelSite, drawing: Drawing) -> Page:
         description=f"Heads of {about.model} near each other where they attend alike on {about.data}.",
         values={
             "drawing": drawing,
-            "kinds": [
-                *((f"kind-{number}", title) for number, title in enumerate([*KINDS.values()][:-1])),
-                ("kind-none", NO_ROLE),
-            ],
+            "kinds": [*enumerate([*KINDS.values()][:-1]), (NO_KIND, NO_ROLE)],
+            "shapes": SHAPES,
             "links": [relative(f"{site.folder}{head_path(dot.layer, dot.head)}", path) for dot in drawing.dots],
         },
     )
 
 
-def models_page(site: ModelSite, corpora: list[Corpus]) -> Page:
+def models_page(sites: list[ModelSite]) -> Page:
     """The first page of a site of several models: all their heads by two numbers."""
+    site, corpora = sites[0], [each.corpus for each in sites]
     every = every_head(site.store.snapshot())
     drawing = scatter_of_models(every)
     models = [
-        (every.models[corpus.name], f"{corpus.name}/index.html", f"kind-{place % 7}")
+        (every.models[corpus.name], f"{corpus.name}/index.html", place % NO_KIND)
         for place, corpus in enumerate(corpora)
     ]
     return Page(
@@ -216,5 +216,6 @@ def models_page(site: ModelSite, corpora: list[Corpus]) -> Page:
             "drawing": drawing,
             "links": [f"{dot.model}/{head_path(dot.layer, dot.head)}" for dot in drawing.dots],
             "models": models,
+            "shapes": SHAPES,
         },
     )

@@ -1,7 +1,7 @@
 """What a published number is of: the store, the model and the data with their licences, and how to cite it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, metadata, version
 from typing import Any
 
@@ -48,6 +48,13 @@ def provenance(snapshot: Snapshot, corpus: Corpus, licences: Mapping[str, str], 
         source=f"{corpus.title} on {data}, snapshot {snapshot.id[:8]}",
         citation=f"Headscape {_version()}: {corpus.title} on {data}, snapshot {snapshot.id}.",
     )
+
+
+def joined(every: Sequence[Provenance]) -> Provenance:
+    """That of a page of several models: each fact of all of them, once where it is the same."""
+    facts = {name: "; ".join(dict.fromkeys(each.facts[name] for each in every)) for name in every[0].facts}
+    citation = " ".join(dict.fromkeys(each.citation for each in every))
+    return replace(every[0], facts=facts, citation=citation)
 
 
 def licence(settings: Mapping[str, Any], what: str) -> str:

@@ -213,8 +213,8 @@ class ModelSite:
                 raise StoreError(f"The file {file} cannot be made: {answer.text}")
             self.folder_of_site.write(file, answer.data)
 
-    def write_page(self, page: Page) -> None:
-        """Write a page with what stands around it."""
+    def write_page(self, page: Page, about: Provenance | None = None) -> None:
+        """Write a page with what stands around it; `about` is of more models than this."""
         root = relative(".", page.path)
         own = self.folder if page.path.startswith(self.folder) else ""
         pages = {
@@ -226,7 +226,7 @@ class ModelSite:
         named = {**several, **(pages if page.path != "index.html" or not self.folder else {})}
         text = self.templates.get_template(page.template).render(
             page=page,
-            about=self.about,
+            about=about or self.about,
             root="" if root == "." else f"{root}/",
             navigation=[(title, relative(path, page.path), path == page.path) for title, path in named.items()],
             address=self.options.url and urljoin(self.options.url, page.path),
