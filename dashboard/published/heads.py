@@ -51,11 +51,12 @@ class PublishedColour:
 class HeadPage:
     """What the page of a head shows, as components; `colours` begins with query and key.
 
-    `does` is what the head does, in a sentence; empty of a store without roles.
+    `does` is what the head does, in a sentence, `role` what its sentences are evidence of; both are empty of a store without roles.
     """
 
     name: str
     does: str
+    role: str
     picture: Picture | None
     colours: list[PublishedColour]
     below: list[object]
@@ -76,6 +77,7 @@ def read_head_page(context: Context, *, text: bool) -> HeadPage:
     return HeadPage(
         name=head_name(state.layer, state.head),
         does=roles.does if not isinstance(roles, Unmade) else "",
+        role="" if isinstance(roles, Unmade) else roles.choices[roles.evidence],
         picture=_picture(context, text=text) if shown else None,
         colours=list(_colours(shown)) if shown else [],
         below=_captions(shown) if shown else [],

@@ -17,7 +17,7 @@ from dashboard.published.drawn import encode_lines
 from dashboard.published.folder import SiteFolder
 from dashboard.published.heads import HeadPage, neighbours, read_head_page
 from dashboard.published.map import NO_KIND, SHAPES, Drawing, scatter_of_models
-from dashboard.published.provenance import joined
+from dashboard.published.provenance import card, joined
 from dashboard.published.sentences import first_state, sentence_files
 from dashboard.published.site import ModelSite, Options, Page, Step, write_assets
 from dashboard.roles.shares import KINDS, NO_ROLE
@@ -42,6 +42,7 @@ def publish_store(store: ServedStore, server: Flask, site: SiteFolder, options: 
         _write_model(model, tell)
     if several:
         models[0].write_page(models_page(models), joined([model.about for model in models]))
+    site.write("README.md", card(joined([model.about for model in models])))
     site.write(".nojekyll", "")  # GitHub Pages: copy every file as it is
 
 
@@ -131,7 +132,7 @@ def _texts_of_head(site: ModelSite, path: str, page: HeadPage) -> dict[str, Any]
         for colour in page.colours
     ]
     drawn = {part: site.html(path, getattr(page, part)) for part in parts}
-    return {"name": page.name, "does": page.does, "colours": colours, **drawn}
+    return {"name": page.name, "does": page.does, "role": page.role, "colours": colours, **drawn}
 
 
 def sentence_page(site: ModelSite, number: int) -> Page:

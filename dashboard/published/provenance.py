@@ -57,6 +57,13 @@ def joined(every: Sequence[Provenance]) -> Provenance:
     return replace(every[0], facts=facts, citation=citation)
 
 
+def card(about: Provenance) -> str:
+    """The card of a static Space, with the licences of model and data."""
+    facts = "\n".join(f"- {name}: {fact}" for name, fact in about.facts.items())
+    title = f"title: What the heads of {about.model} do"
+    return f"---\n{title}\nsdk: static\n---\n\nPages made by `headscape publish`.\n\n{facts}\n- Cite as: {about.citation}\n"
+
+
 def licence(settings: Mapping[str, Any], what: str) -> str:
     """The licence of the model or the data of an ingest, as the package of the default ones states it."""
     if settings.get(what) != EMBEDDED:

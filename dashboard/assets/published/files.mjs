@@ -83,6 +83,16 @@ export function publishedFocus(tokens, stored, points, role, token) {
   };
 }
 
+/**
+ * The picture with what its reader chose.
+ * @param {PublishedPicture} given @param {{ colour: number, chosen: Picture["chosen"] }} state @returns {Picture}
+ */
+export function pictureOf({ picture, colours, focus }, { colour, chosen }) {
+  const { codes = null, ramp = null, outlined = false } = colours[colour] ?? {};
+  const lines = chosen && focus ? `${focus}${chosen.role}/${chosen.token}.json` : null;
+  return { ...picture, colours: codes, ramp: codes ? ramp : null, outlined, chosen, focus: lines };
+}
+
 /** @param {string} url */
 async function fetchFile(url) {
   const response = await fetch(url);

@@ -5,7 +5,7 @@ import { Panels } from "../canvas/panels.mjs";
 import { element } from "../notebook/points.mjs";
 import { elementIn, elementOf } from "../web/elements.mjs";
 import { answerItself } from "../web/loading.mjs";
-import { openFiles } from "./files.mjs";
+import { openFiles, pictureOf } from "./files.mjs";
 import { startPage } from "./page.mjs";
 
 /** Pixels of a picture in height at most, and pixels that a frame of another page leaves round it. */
@@ -13,16 +13,6 @@ const MOST_HEIGHT = 620;
 const AROUND = 16;
 
 const isEmbedded = () => document.documentElement.hasAttribute("data-embed");
-
-/**
- * The picture with what its reader chose.
- * @param {PublishedPicture} given @param {{ colour: number, chosen: Picture["chosen"] }} state @returns {Picture}
- */
-export function pictureOf({ picture, colours, focus }, { colour, chosen }) {
-  const { codes = null, ramp = null, outlined = false } = colours[colour] ?? {};
-  const lines = chosen && focus ? `${focus}${chosen.role}/${chosen.token}.json` : null;
-  return { ...picture, colours: codes, ramp: codes ? ramp : null, outlined, chosen, focus: lines };
-}
 
 /**
  * The fields of a link to a page of the dashboard are none of a published one: the camera stays out of the address.
