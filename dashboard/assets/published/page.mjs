@@ -1,4 +1,4 @@
-// What every published page does: it explains terms, and has the colours of the reader's system or those that they chose.
+// What every published page does: it explains terms, and has the colours of the reader's system, or chosen ones.
 import { SCHEME, printLight, schemeNow } from "../web/drawing.mjs";
 import { explainButtons } from "../web/popover.mjs";
 
