@@ -127,7 +127,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--url", default="", help="address that the site will have: link previews need it")
     parser.add_argument(
-        "--tokens", type=_number, default=8_000, metavar="N", help="tokens drawn of a head (default 8000)"
+        "--tokens", type=_number, default=6_000, metavar="N", help="tokens drawn of a head (default 6000)"
     )
     parser.add_argument("--sentences", type=_number, default=36, metavar="N", help="sentences with a page (default 36)")
     parser.add_argument("--model-licence", default="", metavar="TEXT", help="licence of the model, named on every page")

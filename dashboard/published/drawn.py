@@ -18,7 +18,7 @@ from store.schema.model import ROLES
 
 MAGIC = b"HSL1"
 #: Tokens that are drawn of a head at most: with their lines a page stays well below 1 MB.
-MOST_TOKENS = 8_000
+MOST_TOKENS = 6_000
 #: A weight of 1.
 LEVELS = 65_535
 #: Positions that one byte can hold.

@@ -11,7 +11,7 @@ from dashboard.points.colours import legend, legend_line, marks_line
 from dashboard.points.controls import head_fidelity_caption, sample_caption
 from dashboard.points.head_tokens import HeadTokens, column_of, columns
 from dashboard.points.page import picture_of_head
-from dashboard.points.point_set import Column
+from dashboard.points.point_set import Column, Kind
 from dashboard.points.shown import ShownPoints
 from dashboard.relations.data import clear_gains, direction_titles
 from dashboard.roles.evidence import evidence_part
@@ -20,7 +20,6 @@ from dashboard.statistics.head_panel import numbers_table, read_head_statistics
 from dashboard.statistics.heads import nearest
 from dashboard.ui.markup import Unmade, heading, unmade_line
 from dashboard.ui.text import in_brackets
-from dashboard.ui.theme import ramp
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from store import Corpus, StoreError
@@ -37,13 +36,15 @@ LISTED = 6
 
 @dataclass(frozen=True)
 class PublishedColour:
-    """What can colour the points of a head: the file of its codes, and its legend; `codes` is None for query and key."""
+    """What can colour the points of a head: the address of its codes, of a number or a category, and its legend.
+
+    `codes` is None for query and key.
+    """
 
     name: str
     title: str
     codes: str | None
-    ramp: object
-    outlined: bool
+    kind: Kind
     legend: object
 
 
@@ -106,7 +107,7 @@ def _captions(shown: ShownPoints) -> list[object]:
 
 
 def _colours(shown: ShownPoints) -> Iterator[PublishedColour]:
-    yield PublishedColour("role", "query and key", None, None, False, marks_line())
+    yield PublishedColour("role", "query and key", None, "category", marks_line())
     known = columns(shown.corpus)
     for name in COLOURS:
         if name in known:
@@ -115,14 +116,13 @@ def _colours(shown: ShownPoints) -> Iterator[PublishedColour]:
 
 def _colour(shown: ShownPoints, column: Column) -> PublishedColour:
     """A column; where all heads have the same values, the codes are those of the first."""
-    state, roles = shown.state, shown.points.roles
+    state = shown.state
     where = f"{state.layer}/{state.head}" if column.per_head else "0/0"
     return PublishedColour(
         name=column.name,
         title=column.title,
         codes=f"{data_link(shown.corpus)}/colours/{column.name}/{where}.bin?tokens={shown.tokens}",
-        ramp=ramp(column.kind, roles),
-        outlined=column.kind == "category",
+        kind=column.kind,
         legend=legend_line(legend(column, shown.points)),
     )
 

@@ -150,6 +150,7 @@ def sentence_page(site: ModelSite, number: int) -> Page:
         description=f"Attention of all {len(site.heads)} heads in “{text}”",
         values={
             "number": number,
+            "tokens": content["weights"]["tokens"],
             "text": text,
             "label": site.corpus.label_name(number),
             "given": site.json(

@@ -21,6 +21,7 @@ from dashboard.published.map import Drawing, map_of_heads
 from dashboard.published.markup import html_of
 from dashboard.published.provenance import Provenance, provenance
 from dashboard.published.sentences import MOST_SENTENCES, chosen_sentences
+from dashboard.ui.theme import ramp
 from dashboard.web.assets import ASSETS, FONTS, TYPEFACE
 from dashboard.web.context import Context, resolve
 from dashboard.web.http import data_link
@@ -183,9 +184,8 @@ class ModelSite:
             "points": picture.points,
             "lines": lines,
             "focus": f"{base}/focus/" if lines else "",
-            "colours": [
-                {"codes": colour.codes, "ramp": colour.ramp, "outlined": colour.outlined} for colour in colours
-            ],
+            "colours": [{"codes": colour.codes, "kind": colour.kind} for colour in colours],
+            "ramps": {kind: ramp(kind, picture.roles) for kind in dict.fromkeys(colour.kind for colour in colours)},
             "pages": [] if lines else [relative(f"{self.folder}{head_path(*head)}", path) for head in self.heads],
             "steps": {KEYS[step.arrow]: step.href for step in steps},
             "every": relative(f"{self.folder}index.html", path) if lines else "",

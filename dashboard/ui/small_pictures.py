@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 LINE, ACROSS = 20, 44
 #: Smallest attention weight that is drawn as a line.
 LEAST_WEIGHT = 0.05
+#: Characters of a drawing that a URL can hold.
+_SAFE = " =/:,"
 #: Share from which on it is written into its part of a bar.
 WRITTEN = 0.12
 
@@ -81,4 +83,4 @@ def attention_lines(pattern: NDArray[np.floating]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {ACROSS} {height}" width="{ACROSS}" height="{height}">'
         f'<g stroke="#000" stroke-width="2">{lines}</g></svg>'
     )
-    return f"data:image/svg+xml,{quote(svg)}"
+    return f"data:image/svg+xml,{quote(svg, safe=_SAFE)}"

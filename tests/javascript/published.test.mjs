@@ -68,10 +68,10 @@ test("bytes of another size are refused", () => {
 
 test("query and key have their own colours, a column its codes", () => {
   const colours = [
-    { codes: null, ramp: null, outlined: false },
-    { codes: "/data/c", ramp: {}, outlined: true },
+    { codes: null, kind: "category" },
+    { codes: "/data/c", kind: "category" },
   ];
-  const given = { picture: { points: "p" }, colours, focus: "/data/focus/" };
+  const given = { picture: { points: "p" }, colours, ramps: { category: {} }, focus: "/data/focus/" };
   assert.equal(pictureOf(given, { colour: 0, chosen: null }).colours, null);
   const shown = pictureOf(given, { colour: 1, chosen: { role: "key", token: 3 } });
   assert.deepEqual([shown.colours, shown.outlined, shown.focus], ["/data/c", true, "/data/focus/key/3.json"]);

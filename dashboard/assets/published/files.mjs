@@ -87,10 +87,15 @@ export function publishedFocus(tokens, stored, points, role, token) {
  * The picture with what its reader chose.
  * @param {PublishedPicture} given @param {{ colour: number, chosen: Picture["chosen"] }} state @returns {Picture}
  */
-export function pictureOf({ picture, colours, focus }, { colour, chosen }) {
-  const { codes = null, ramp = null, outlined = false } = colours[colour] ?? {};
+export function pictureOf({ picture, colours, ramps, focus }, { colour, chosen }) {
+  const { codes = null, kind = "category" } = colours[colour] ?? {};
+  const coloured = {
+    colours: codes,
+    ramp: codes ? ramps[kind] : null,
+    outlined: Boolean(codes) && kind === "category",
+  };
   const lines = chosen && focus ? `${focus}${chosen.role}/${chosen.token}.json` : null;
-  return { ...picture, colours: codes, ramp: codes ? ramp : null, outlined, chosen, focus: lines };
+  return { ...picture, ...coloured, chosen, focus: lines };
 }
 
 /** @param {string} url */

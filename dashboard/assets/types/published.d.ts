@@ -2,8 +2,7 @@
 
 interface PublishedColour {
   codes: string | null;
-  ramp: Ramp | null;
-  outlined: boolean;
+  kind: "number" | "category";
 }
 
 interface PublishedPicture {
@@ -16,6 +15,7 @@ interface PublishedPicture {
   lines: string;
   focus: string;
   colours: PublishedColour[];
+  ramps: Record<string, Ramp>;
   /** The page of each panel; and that of all heads, to which zooming out leads. */
   pages: string[];
   every: string;
