@@ -1,7 +1,8 @@
 """What language models are answered by `headscape mcp`: the numbers of the store, through a client of the protocol."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,12 @@ SERVER = "http://localhost:8050"
 Ask = Callable[..., Any]
 
 
+def run(call: Callable[..., Awaitable[Any]], *given: object) -> Any:
+    """What a coroutine returns, in a thread of its own: a browser of another test keeps the loop of this one."""
+    with ThreadPoolExecutor(1) as other:
+        return other.submit(anyio.run, call, *given).result()
+
+
 def asker(place: str) -> Ask:
     """Asks a server of a store one question; an `AssertionError` with its sentence where it refuses."""
     server = protocol_server(StoreTools(ServedStore(place), SERVER))
@@ -34,7 +41,7 @@ def asker(place: str) -> Ask:
         assert not answer.is_error, answer.content[0].text  # type: ignore[union-attr]
         return answer.structured_content
 
-    return lambda tool, **asked: anyio.run(call, tool, asked)
+    return lambda tool, **asked: run(call, tool, asked)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +59,7 @@ def test_every_tool_only_reads_and_says_what_it_answers(roles_store: str) -> Non
         async with Client(protocol_server(StoreTools(ServedStore(roles_store)))) as client:
             return (await client.list_tools()).tools
 
-    tools = anyio.run(listed)
+    tools = run(listed)
     assert len(tools) == 13
     assert all(tool.annotations.read_only_hint and tool.description and tool.output_schema for tool in tools)
 
@@ -209,7 +216,7 @@ def test_the_command_answers_a_client_on_standard_input_and_output(tiny_store: s
         async with Client(stdio_client(command)) as client:
             return (await client.call_tool("list_models", {})).structured_content
 
-    assert anyio.run(call)["snapshot"] == store.open_snapshot(tiny_store).id
+    assert run(call)["snapshot"] == store.open_snapshot(tiny_store).id
 
 
 def test_a_store_that_is_not_there_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
