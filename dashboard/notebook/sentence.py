@@ -24,6 +24,24 @@ from store.window import Window
 SHOWN = ("head", "model", "matrix", "neuron")
 
 
+def start_of(show: str, layer: int, heads: Sequence[int]) -> State:
+    """What a reader sees at first in a view of these heads of a layer: all tokens, none of them selected."""
+    return {
+        "show": show,
+        "layer": layer,
+        "head": heads[0],
+        "heads": list(heads),
+        "pair": PAIRS[0],
+        "special": True,
+        "hidden": [],
+        "least": 0.05,
+        "scale": MATRIX_SCALES[0],
+        "side": "query",
+        "tokens": [],
+        "toward": None,
+    }
+
+
 @dataclass(frozen=True, eq=False)
 class DrawnSentence:
     """A sentence of a model, and what is shown of it at first.
@@ -109,20 +127,7 @@ class DrawnSentence:
     @property
     def start(self) -> State:
         """All tokens, none of them selected."""
-        return {
-            "show": self.show,
-            "layer": self.layer,
-            "head": self.heads[0],
-            "heads": list(self.heads),
-            "pair": PAIRS[0],
-            "special": True,
-            "hidden": [],
-            "least": 0.05,
-            "scale": MATRIX_SCALES[0],
-            "side": "query",
-            "tokens": [],
-            "toward": None,
-        }
+        return start_of(self.show, self.layer, self.heads)
 
     def answer(self, state: State) -> dict[str, Any]:
         """The steps to the weights of the selected query, in the neuron view."""

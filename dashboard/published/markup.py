@@ -5,14 +5,14 @@ becomes its text.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from dash import dcc
 from dash.development.base_component import Component
 from markupsafe import Markup, escape
 
-from dashboard.ui.markup import FOLLOWED, FURTHER, HTML, properties_of
+from dashboard.ui.markup import FOLLOWED, FURTHER, HTML, flat, properties_of
 from dashboard.web.special_names import in_names_of
 from store import Corpus
 
@@ -35,16 +35,8 @@ _OF_LINK = frozenset({"href", "title", "aria-label", FOLLOWED})
 
 def html_of(corpus: Corpus, content: Any, address: Address) -> Markup:
     """Components, one or a list, as HTML, with special tokens named as the tokenizer of the corpus does."""
-    tree = [_element(node) for node in _flat(content) if _is_kept(node)]
+    tree = [_element(node) for node in flat(content) if _is_kept(node)]
     return Markup("").join(_written(node, address) for node in in_names_of(corpus, tree))
-
-
-def _flat(children: Any) -> Iterator[Any]:
-    if isinstance(children, list | tuple):
-        for child in children:
-            yield from _flat(child)
-    elif children is not None:
-        yield children
 
 
 def _is_kept(node: Any) -> bool:
@@ -55,7 +47,7 @@ def _is_kept(node: Any) -> bool:
         return False
     is_html = node._namespace == HTML or isinstance(node, dcc.Link)
     if node._type == "P":
-        return is_html and not any(_is_file(child) for child in _flat(getattr(node, "children", None)))
+        return is_html and not any(_is_file(child) for child in flat(getattr(node, "children", None)))
     return is_html and not _is_file(node)
 
 
@@ -67,7 +59,7 @@ def _element(node: Any) -> Any:
     if not isinstance(node, Component):
         return str(node)
     properties = properties_of(node)
-    children = [child for child in _flat(properties.pop("children", None)) if _is_kept(child)]
+    children = [child for child in flat(properties.pop("children", None)) if _is_kept(child)]
     tag = "a" if isinstance(node, dcc.Link) else node._type.lower()
     return [tag, properties, *map(_element, children)]
 

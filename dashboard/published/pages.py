@@ -8,6 +8,7 @@ from dash import html
 from flask import Flask
 
 from dashboard.models.page import every_head
+from dashboard.notebook.sentence import start_of
 from dashboard.overview.page import draw as draw_overview
 from dashboard.overview.page import read as read_overview
 from dashboard.overview.role_cards import cards
@@ -18,7 +19,7 @@ from dashboard.published.folder import SiteFolder
 from dashboard.published.heads import HeadPage, neighbours, read_head_page
 from dashboard.published.map import NO_KIND, SHAPES, Drawing, scatter_of_models
 from dashboard.published.provenance import card, joined
-from dashboard.published.sentences import first_state, sentence_files
+from dashboard.published.sentences import sentence_files
 from dashboard.published.site import ModelSite, Options, Page, Step, write_assets
 from dashboard.roles.shares import KINDS, NO_ROLE
 from dashboard.web.context import Context
@@ -154,7 +155,11 @@ def sentence_page(site: ModelSite, number: int) -> Page:
             "text": text,
             "label": site.corpus.label_name(number),
             "given": site.json(
-                {"content": content, "state": first_state(site.corpus.heads), "weights": relative(weights, path)}
+                {
+                    "content": content,
+                    "state": start_of("head", 0, range(site.corpus.heads)),
+                    "weights": relative(weights, path),
+                }
             ),
             "neighbours": [
                 Step(arrow, title, relative(f"{site.folder}{sentence_path(site.sentences[other])}", path))

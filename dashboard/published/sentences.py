@@ -9,7 +9,6 @@ from dashboard.notebook.weights import PackedWeights, pack_weights, window_patte
 from dashboard.overview.role_cards import example_of, heads_of_cards
 from dashboard.sentence.sentence import PatternOptions, stored_sentence, unhidden_units
 from dashboard.ui.theme import PALETTE, head_colours
-from dashboard.web.state import MATRIX_SCALES, PAIRS
 from store import Corpus
 from store.window import Window
 
@@ -46,21 +45,3 @@ def sentence_files(corpus: Corpus, number: int, source: str) -> tuple[dict[str, 
         "source": f"{source}; weights within {packed.error:.1g}",
         "stem": f"{corpus.name}-sentence-{number}",
     }, packed
-
-
-def first_state(heads: int) -> dict[str, Any]:
-    """What a reader sees at first, see `SentenceState` there: the lines of all heads of layer 0."""
-    return {
-        "show": "head",
-        "layer": 0,
-        "head": 0,
-        "heads": list(range(heads)),
-        "pair": PAIRS[0],
-        "special": True,
-        "hidden": [],
-        "least": 0.05,
-        "scale": MATRIX_SCALES[0],
-        "side": "query",
-        "tokens": [],
-        "toward": None,
-    }

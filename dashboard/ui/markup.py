@@ -176,7 +176,7 @@ def condensed(children: Any, place: str) -> list[Any]:
     their properties alone (assets/web/follow.mjs). The label of a control is Markup too: a browser may translate it
     (assets/web/markup.mjs).
     """
-    runs = groupby(_flat(children), key=_is_plain)
+    runs = groupby(flat(children), key=_is_plain)
     return [item for number, (plain, run) in enumerate(runs) for item in _run(plain, list(run), f"{place}-{number}")]
 
 
@@ -198,10 +198,11 @@ def _inside(component: Component, place: str) -> Component:
     return inner
 
 
-def _flat(children: Any) -> Iterator[Any]:
+def flat(children: Any) -> Iterator[Any]:
+    """The children of a component one by one, however deep their lists are."""
     if isinstance(children, list | tuple):
         for child in children:
-            yield from _flat(child)
+            yield from flat(child)
     elif children is not None:
         yield children
 
@@ -212,7 +213,7 @@ def _is_plain(node: Any) -> bool:
         return True
     if not (node._namespace == HTML or isinstance(node, dcc.Link)) or isinstance(getattr(node, "id", None), dict):
         return False
-    return all(_is_plain(child) for child in _flat(getattr(node, "children", None)))
+    return all(_is_plain(child) for child in flat(getattr(node, "children", None)))
 
 
 def tree(node: Any) -> Tree:
@@ -220,7 +221,7 @@ def tree(node: Any) -> Tree:
     if not isinstance(node, Component):
         return node
     properties = properties_of(node)
-    children = _flat(properties.pop("children", None))
+    children = flat(properties.pop("children", None))
     tag = LINK if isinstance(node, dcc.Link) or FOLLOWED in properties else node._type.lower()
     return [tag, properties, *map(tree, children)]
 
