@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.browser import Visit, canvas_place, choose, drawn
+from tests.browser import Open, Visit, canvas_place, choose, drawn
 
 
 def said(page: Page, sentence: str) -> None:
@@ -21,9 +21,8 @@ def lasso(page: Page) -> None:
     expect(page).to_have_url(re.compile("lasso="))
 
 
-def test_a_lasso_and_a_colour_are_undone_and_done_again(visit: Visit, tiny_server: str) -> None:
-    visit(f"{tiny_server}/")
-    page = drawn(visit(f"{tiny_server}/head?layer=1&head=0"))
+def test_a_lasso_and_a_colour_are_undone_and_done_again(open_page: Open, tiny_server: str) -> None:
+    page = drawn(open_page(f"{tiny_server}/head?layer=1&head=0"))
     opened = page.url
     page.keyboard.press("Control+z")
     said(page, "There is nothing to undo on this page.")
