@@ -5,8 +5,6 @@ A token ends as sessions do: with another password, with `headscape users revoke
 
 import hashlib
 import re
-import secrets
-import time
 from pathlib import Path
 
 from flask import request
@@ -14,7 +12,7 @@ from itsdangerous import BadSignature, URLSafeSerializer
 from pydantic import ValidationError
 
 from dashboard.access.private_file import AccessFileError
-from dashboard.access.users import EndedSessions, SignedIn, secret_key, watched_users
+from dashboard.access.users import EndedSessions, SignedIn, known_name, secret_key, watched_users
 
 #: Paths that a token reads.
 READ = re.compile(r"/api/\d+/")
@@ -34,15 +32,7 @@ class Tokens:
 
     def issue(self, name: str, stamp: str, days: int) -> str:
         """A token of the user of this name whose password has this stamp."""
-        token = SignedIn(
-            id=secrets.token_urlsafe(16),
-            name=name,
-            stamp=stamp,
-            policy=KIND,
-            turn=self._ended.value.people.get(name, 0),
-            until=time.time() + 86_400 * days,
-        )
-        return str(self._signer.dumps(token.model_dump()))
+        return str(self._signer.dumps(self._ended.signed_in(name, stamp, KIND, 86_400 * days).model_dump()))
 
     @property
     def current(self) -> SignedIn | None:
@@ -54,15 +44,12 @@ class Tokens:
             token = SignedIn.model_validate(self._signer.loads(written.removeprefix(BEARER)))
         except (BadSignature, ValidationError):
             return None
-        is_valid = token.policy == KIND and time.time() < token.until
-        return token if is_valid and token.turn == self._ended.value.people.get(token.name, 0) else None
+        return token if self._ended.lasts(token, KIND) else None
 
 
 def issue_token(state: Path, users: Path, name: str, days: int) -> str:
     """A token of a user of the users file. AccessFileError for an unknown name, and for days that are too few or too many."""
     if not 1 <= days <= MOST_DAYS:
         raise AccessFileError(f"A token is valid for 1 to {MOST_DAYS} days. Choose such a number.")
-    user = watched_users(users).value.get(name)
-    if user is None:
-        raise AccessFileError(f"There is no user {name!a}. List them with `headscape users list`.")
-    return Tokens(state).issue(name, user.stamp, days)
+    known = watched_users(users).value
+    return Tokens(state).issue(name, known[known_name(known, name)].stamp, days)

@@ -87,7 +87,7 @@ def change_user(file: Path, name: str, *, password: str | None = None, role: Rol
     new: dict[str, object] = {} if role is None else {"role": role}
     if password is not None:
         new |= {"password": _hashed(password), "stamp": secrets.token_hex(8)}
-    _change(file, lambda users: {**users, _known(users, name): users[name].model_copy(update=new)})
+    _change(file, lambda users: {**users, known_name(users, name): users[name].model_copy(update=new)})
 
 
 def _added(users: Users, name: str, user: User) -> Users:
@@ -97,11 +97,12 @@ def _added(users: Users, name: str, user: User) -> Users:
 
 
 def _without(users: Users, name: str) -> Users:
-    known = _known(users, name)
+    known = known_name(users, name)
     return {other: user for other, user in users.items() if other != known}
 
 
-def _known(users: Users, name: str) -> str:
+def known_name(users: Users, name: str) -> str:
+    """The name, where there is such a user."""
     if name not in users:
         raise AccessFileError(f"There is no user {name!a}. List them with `headscape users list`.")
     return name
@@ -161,6 +162,27 @@ class EndedSessions:
     def value(self) -> Ended:
         """What has been ended until now."""
         return self._watched.value
+
+    def signed_in(self, name: str, stamp: str, policy: str, seconds: float) -> SignedIn:
+        """What a new session or token of a person says."""
+        return SignedIn(
+            id=secrets.token_urlsafe(16),
+            name=name,
+            stamp=stamp,
+            policy=policy,
+            turn=self.value.people.get(name, 0),
+            until=time.time() + seconds,
+        )
+
+    def lasts(self, signed_in: SignedIn, policy: str) -> bool:
+        """Whether a session or token of this policy has neither expired nor been ended."""
+        ended = self.value
+        return (
+            signed_in.policy == policy
+            and time.time() < signed_in.until
+            and signed_in.id not in ended.sessions
+            and signed_in.turn == ended.people.get(signed_in.name, 0)
+        )
 
     def end(self, signed_in: SignedIn) -> None:
         """End one session."""
@@ -222,26 +244,12 @@ class Sessions:
             signed_in = SignedIn.model_validate(session.get("person"))
         except ValidationError:
             return None
-        ended = self._ended.value
-        is_valid = (
-            signed_in.policy == self._access.policy
-            and time.time() < signed_in.until
-            and signed_in.id not in ended.sessions
-            and signed_in.turn == ended.people.get(signed_in.name, 0)
-        )
-        return signed_in if is_valid else None
+        return signed_in if self._ended.lasts(signed_in, self._access.policy) else None
 
     def begin(self, name: str, stamp: str = "") -> None:
         """Begin a session with an id of its own; the one before it ends, and nothing of it is taken over."""
         self.end()
-        signed_in = SignedIn(
-            id=secrets.token_urlsafe(16),
-            name=name,
-            stamp=stamp,
-            policy=self._access.policy,
-            turn=self._ended.value.people.get(name, 0),
-            until=time.time() + 3600 * self._access.session_hours,
-        )
+        signed_in = self._ended.signed_in(name, stamp, self._access.policy, 3600 * self._access.session_hours)
         session["person"] = signed_in.model_dump()
         session.permanent = True
 

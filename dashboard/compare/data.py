@@ -19,6 +19,7 @@ from dashboard.compare.two_models import (
     segments_of,
 )
 from dashboard.roles.shares import RoleShares, known_shares
+from dashboard.statistics.data import largest_first
 from dashboard.ui.files import Table
 from dashboard.ui.work import watched
 from dashboard.web.errors import Refusal
@@ -214,8 +215,7 @@ def changes(two: ModelPair, statistic: str, source: str) -> Changes:
 def ranked_heads(changed: Changes, by: str) -> list[tuple[int, int]]:
     """Every head, the most changed first; heads without a number last."""
     size = changed.divergence.mean if by == "divergence" else np.abs(changed.difference.change.mean)
-    order = np.argsort(-np.nan_to_num(size, nan=-np.inf), axis=None, kind="stable")
-    return [(int(layer), int(head)) for layer, head in zip(*np.unravel_index(order, size.shape), strict=True)]
+    return largest_first(size)
 
 
 def most_changed(two: ModelPair) -> NDArray[np.object_]:

@@ -31,16 +31,11 @@ def _run(options: argparse.Namespace) -> int:
 
         served_store = ServedStore(options.store or options.place or STORE)
         served_store.snapshot()
-        serve(StoreTools(served_store, options.server.rstrip("/")))
+        protocol_server(StoreTools(served_store, options.server.rstrip("/"))).run()
     except StoreError as error:
         print(f"mcp: {error}", file=sys.stderr)
         return 1
     return 0
-
-
-def serve(tools: Any) -> None:
-    """Answer on standard output what is asked on standard input, until it ends."""
-    protocol_server(tools).run()
 
 
 def protocol_server(tools: Any) -> Any:

@@ -1,12 +1,11 @@
 """Questions that programs ask of a store, as methods with plain arguments. Every answer says how many of how many it shows."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 from pydantic import Field
 
 from dashboard.compare.data import changes, ranked_heads
@@ -33,11 +32,12 @@ from dashboard.programs.answers import (
     View,
     Weight,
 )
-from dashboard.relations.data import best_of, links_of
-from dashboard.roles.head_roles import has_roles, roles_of_head, tests_at, what_a_role_does
+from dashboard.relations.accuracies import first_heads
+from dashboard.relations.data import BestHead, best_of, links_of
+from dashboard.roles.head_roles import has_roles, roles_of_head, what_a_role_does
 from dashboard.roles.shares import shares_of
 from dashboard.sentence.finder import MatchingSentences, SentenceFilter, find_sentences, line_of, statistic_ranking
-from dashboard.statistics.data import interval_of, ranks, values_of
+from dashboard.statistics.data import interval_of, largest_first, ranks, values_of
 from dashboard.statistics.heads import label_of
 from dashboard.web.bounds import on_same_corpus
 from dashboard.web.context import resolve
@@ -48,11 +48,8 @@ from store.kernels.rules import RULES
 from store.repository.errors import NotIngested, StoreError
 from store.schema.model import SOURCES, STATISTICS, head_name
 
-#: Threshold of the tests of roles on every page, where a reader chooses no other.
-THRESHOLD = "2"
 #: Deciles of sentences by what a head does in them.
 DECILES = 10
-Floats = NDArray[np.float64]
 Count = Annotated[int, Field(ge=1, le=200, description="How many are listed at most")]
 ModelName = Annotated[str, Field(description="Name of a model of the store; empty for the one ingested last")]
 LayerNumber = Annotated[int, Field(ge=0, description="Layer of the head, from 0")]
@@ -100,8 +97,8 @@ class StoreTools:
         """The heads with the largest or the smallest mean of a statistic over the corpus."""
         corpus = self._corpus(model)
         values = values_of(corpus.head_statistic, _known(statistic, STATISTICS), _known(queries, SOURCES))
-        heads = _first(-values if order == "smallest" else values, count)
-        ranked = [self._number(corpus, statistic, queries, *head) for head in heads]
+        heads = largest_first(-values if order == "smallest" else values, count)
+        ranked = self._numbers(corpus, statistic, queries, heads)
         title, unit = STATISTICS[statistic].title, STATISTICS[statistic].unit
         return RankedHeads(f"{title}, {order} first", unit, len(ranked), values.size, ranked)
 
@@ -138,7 +135,7 @@ class StoreTools:
             str(corpus.head_roles.values[layer, head]) if known else "The store has no roles of heads.",
             label_of(corpus, layer, head),
             _roles(corpus, layer, head) if known else [],
-            [self._number(corpus, name, "all", layer, head) for name in STATISTICS],
+            [number for name in STATISTICS for number in self._numbers(corpus, name, "all", [(layer, head)])],
             _best_at(corpus, layer, head),
             self._link(corpus, "head", layer=layer, head=head),
         )
@@ -192,7 +189,7 @@ class StoreTools:
         weights = corpus.weights(sentence, layer=layer, head=head)
         largest = [
             Weight(query, key, pieces[query], pieces[key], float(weights[query, key]))
-            for query, key in _first(weights, count)
+            for query, key in largest_first(weights, count)
         ]
         link = self._link(corpus, "sentence", sentence=sentence, layer=layer, heads=str(head))
         return Pattern(sentence, head_name(layer, head), pieces, len(largest), weights.size, largest, link)
@@ -212,13 +209,12 @@ class StoreTools:
         """Heads ranked by how often their strongest attention links the two words of a grammatical relation, beside the best offset."""
         corpus = self._corpus(model)
         links = links_of(corpus, relation).sel(direction=direction)
-        chosen = np.nan_to_num(links.chosen_accuracy.values, nan=-1)
         ranked = [
             self._at_relation(corpus, links.isel(layer=layer, head=head), layer, head)
-            for layer, head in _first(chosen, count)
+            for layer, head in first_heads(links, count)
         ]
         offset, share, pairs = int(links.offset), float(links.offset_accuracy), int(links.pairs.values[-1])
-        return Relation(relation, direction, pairs, offset, share, len(ranked), chosen.size, ranked)
+        return Relation(relation, direction, pairs, offset, share, len(ranked), corpus.layers * corpus.heads, ranked)
 
     def compare_models(
         self,
@@ -228,16 +224,15 @@ class StoreTools:
         model: ModelName = "",
     ) -> Comparison:
         """The heads whose attention differs most between two models on the same corpus; differences are other minus model."""
-        corpus, second = self._corpus(model), self._corpus(other)
+        snapshot = self.served_store.snapshot()
+        corpus, second = snapshot.corpus(model or None), snapshot.corpus(other or None)
         if second.name == corpus.name:
             raise StoreError("A model does not differ from itself. Give the name of another one: see list_models.")
-        if second.name not in on_same_corpus(self.served_store.snapshot(), corpus):
+        if second.name not in on_same_corpus(snapshot, corpus):
             raise StoreError(f"{unlike(corpus, second)} Choose a model of the same corpus: see list_models.")
         two = ModelPair(corpus, second)
         if not two.same_heads:
-            raise StoreError(
-                f"{two.differences()[0]} Open the link of compare_models' page to compare means over heads."
-            )
+            raise StoreError(f"{two.differences()[0]} Page Compare compares means over all heads.")
         changed = changes(two, _known(statistic, STATISTICS), "all")
         difference, size = changed.difference, changed.divergence.mean.size
         rows = [
@@ -304,21 +299,25 @@ class StoreTools:
         link = self._link(corpus, "head", layer=head[0], head=head[1])
         return HeadNumber(head_name(*head), *head, value, None, None, rank, label_of(corpus, *head), link)
 
-    def _number(self, corpus: Corpus, statistic: str, queries: str, layer: int, head: int) -> HeadNumber:
+    def _numbers(
+        self, corpus: Corpus, statistic: str, queries: str, heads: Sequence[tuple[int, int]]
+    ) -> list[HeadNumber]:
         values = values_of(corpus.head_statistic, statistic, queries)
-        low, high = interval_of(corpus.head_interval, statistic, queries).values[:, layer, head]
-        rank = _finite(ranks(values)[layer, head])
-        return HeadNumber(
-            head_name(layer, head),
-            layer,
-            head,
-            _finite(values[layer, head]),
-            _finite(low),
-            _finite(high),
-            None if rank is None else int(rank),
-            label_of(corpus, layer, head),
-            self._link(corpus, "statistics", statistic=statistic, source=queries),
-        )
+        low, high = interval_of(corpus.head_interval, statistic, queries).values
+        place, link = ranks(values), self._link(corpus, "statistics", statistic=statistic, source=queries)
+        return [
+            HeadNumber(
+                head_name(*head),
+                *head,
+                _finite(values[head]),
+                _finite(low[head]),
+                _finite(high[head]),
+                int(place[head]) if np.isfinite(place[head]) else None,
+                label_of(corpus, *head),
+                link,
+            )
+            for head in heads
+        ]
 
     def _at_relation(self, corpus: Corpus, own: xr.Dataset, layer: int, head: int) -> HeadAtRelation:
         accuracy, low, high = map(_finite, (own.reported_accuracy, *own.interval.values))
@@ -356,19 +355,20 @@ def _model(corpus: Corpus) -> Model:
         corpus.counted_sentences,
         list(corpus.label_names),
         has_roles(corpus),
-        _has_relations(corpus),
+        bool(_best(corpus)),
     )
 
 
-def _has_relations(corpus: Corpus) -> bool:
+def _best(corpus: Corpus) -> tuple[BestHead, ...]:
+    """The best head of every relation; none of a store without relations."""
     try:
-        return bool(best_of(corpus))
+        return best_of(corpus)
     except NotIngested:
-        return False
+        return ()
 
 
 def _roles(corpus: Corpus, layer: int, head: int) -> list[RoleOfHead]:
-    tests = tests_at(corpus, THRESHOLD).isel(layer=layer, head=head)
+    tests = corpus.role_tests.isel(layer=layer, head=head)
     return [
         RoleOfHead(
             role.name,
@@ -383,20 +383,11 @@ def _roles(corpus: Corpus, layer: int, head: int) -> list[RoleOfHead]:
 
 
 def _best_at(corpus: Corpus, layer: int, head: int) -> list[RelationOfHead]:
-    """None of a store without relations."""
-    if not _has_relations(corpus):
-        return []
     return [
         RelationOfHead(best.relation, best.direction, best.accuracy, *best.interval, best.offset_accuracy, best.pairs)
-        for best in best_of(corpus)
+        for best in _best(corpus)
         if (best.layer, best.head) == (layer, head)
     ]
-
-
-def _first(values: NDArray[np.floating], count: int) -> list[tuple[int, int]]:
-    """Places of the largest values of a table, the largest first; of equal values that of the first row comes first."""
-    order = np.argsort(-values, axis=None, kind="stable")[:count]
-    return [(int(row), int(column)) for row, column in zip(*np.unravel_index(order, values.shape), strict=True)]
 
 
 def _known(name: str, names: Collection[str]) -> str:

@@ -24,7 +24,6 @@ from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from store import Corpus, StoreError
 from store.kernels.relations import DIRECTIONS
-from store.repository.errors import NotIngested
 from store.schema.corpus import ALL
 from store.schema.model import head_name
 
@@ -72,18 +71,18 @@ def read_head_page(context: Context, *, text: bool) -> HeadPage:
     """Everything on the page of the head of a link; without text nothing that quotes the corpus."""
     corpus, state = context.corpus, context.state
     roles = read_role_panel(corpus, state, None)
-    has_roles = not isinstance(roles, Unmade)
+    known = None if isinstance(roles, Unmade) else roles
     numbers = read_head_statistics(corpus, state, None)
     shown = _shown(context) if corpus.views else None
     return HeadPage(
         name=head_name(state.layer, state.head),
-        does=roles.does if not isinstance(roles, Unmade) else "",
-        role="" if isinstance(roles, Unmade) else roles.choices[roles.evidence],
+        does=known.does if known else "",
+        role=known.choices[known.evidence] if known else "",
         picture=_picture(context, text=text) if shown else None,
         colours=list(_colours(shown)) if shown else [],
         below=_captions(shown) if shown else [],
         roles=[unmade_line(roles)] if isinstance(roles, Unmade) else draw_roles(roles),
-        evidence=evidence_part(context) if has_roles and text else [],
+        evidence=evidence_part(context) if known and text else [],
         statistics=[numbers_table(state, numbers.numbers)],
         relations=_relations(corpus, state.layer, state.head),
         nearest=nearest(state, numbers.nearest),
@@ -131,7 +130,7 @@ def _relations(corpus: Corpus, layer: int, head: int) -> list[object]:
     """The relations that the head finds clearly more often than the offset of their words, the largest gain first."""
     try:
         rows = sorted(_found(corpus, layer, head), key=lambda row: -row[0])[:LISTED]
-    except (NotIngested, StoreError):
+    except StoreError:
         return []
     if not rows:
         return [html.P("It finds no grammatical relation more often than words at a fixed distance.")]

@@ -30,6 +30,7 @@ from dashboard.relations.linked_sentences import (
     show_link,
 )
 from dashboard.roles.shares import RoleShares, known_shares, role_cells, role_titles
+from dashboard.statistics.data import largest_first
 from dashboard.ui.charts import (
     NOTE,
     QUIET,
@@ -241,11 +242,9 @@ def ranking_title(relation: str) -> str:
     return f"Heads ranked by {'all relations' if relation == ALL else relation}"
 
 
-def first_heads(links: xr.Dataset) -> list[tuple[int, int]]:
+def first_heads(links: xr.Dataset, count: int = RANKED) -> list[tuple[int, int]]:
     """The heads that link most pairs of the choosing half, of one direction."""
-    chosen = np.nan_to_num(links.chosen_accuracy.values, nan=-1)
-    order = np.argsort(-chosen, axis=None, kind="stable")[:RANKED]
-    return [(int(layer), int(head)) for layer, head in zip(*np.unravel_index(order, chosen.shape), strict=True)]
+    return largest_first(links.chosen_accuracy.values, count)
 
 
 def _ranked_row(state: LinkState, row: HeadAtRelation, ranked: RankedHeads) -> list[html.Td]:

@@ -67,9 +67,13 @@ def shown_statistic(state: LinkState, corpus: Corpus) -> str:
 def largest(values: Values, count: int) -> list[tuple[int, int]]:
     """The heads whose differences (layer, head) are farthest from 0, the farthest first; none that is 0 or missing."""
     distances = np.nan_to_num(np.abs(values))
-    order = np.argsort(-distances, axis=None, kind="stable")[:count]
-    heads = [(int(at) // values.shape[1], int(at) % values.shape[1]) for at in order]
-    return [head for head in heads if distances[head]]
+    return [head for head in largest_first(distances, count) if distances[head]]
+
+
+def largest_first(values: NDArray[np.floating], count: int | None = None) -> list[tuple[int, int]]:
+    """Places of a table (row, column), by default all: the largest value first, of equal ones that of the first row, NaN last."""
+    order = np.argsort(-values, axis=None, kind="stable")[:count]
+    return [(int(row), int(column)) for row, column in zip(*np.unravel_index(order, values.shape), strict=True)]
 
 
 def comparable_statistics(statistic: str) -> list[str]:
