@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from dashboard.app import create_app
 from dashboard.publish import main
-from dashboard.published.folder import MARKER, SiteFolder
+from dashboard.published.folder import MARKER, SiteFolder, replace_folder
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
 from store import Corpus, open_corpus
@@ -317,4 +317,13 @@ def test_a_full_disk_is_one_sentence_and_leaves_the_site_of_before(
         f"publish: The disk of {place} is full. Free some space and run the same command again.\n"
     )
     assert sorted(path.relative_to(place) for path in place.rglob("*")) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+def test_a_folder_returns_where_the_new_one_cannot_be_moved(tmp_path: Path) -> None:
+    place = tmp_path / "site"
+    SiteFolder(place).write("index.html", "before")
+    with pytest.raises(FileNotFoundError):
+        replace_folder(place, new=tmp_path / "missing", old=tmp_path / "old")
+    assert (place / "index.html").read_text() == "before"
     assert [path.name for path in tmp_path.iterdir()] == ["site"]

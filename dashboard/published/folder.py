@@ -4,7 +4,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -63,8 +63,21 @@ def new_site(place: Path, about: dict[str, Any]) -> Iterator[SiteFolder]:
         yield site
         site.write(MARKER, json.dumps(about, indent=2) + "\n")
         check_place(place)
-        if place.exists():
-            place.rename(beside / "old")
-        site.path.rename(place)
+        replace_folder(place, new=site.path, old=beside / "old")
+        shutil.rmtree(beside / "old", ignore_errors=True)
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(beside / "new", ignore_errors=True)
+        with suppress(OSError):  # where the old site could not go back, it stays here
+            beside.rmdir()
+
+
+def replace_folder(place: Path, *, new: Path, old: Path) -> None:
+    """Move `new` to `place` and what was there to `old`; where `new` cannot be moved, what was there returns."""
+    if place.exists():
+        place.rename(old)
+    try:
+        new.rename(place)
+    except OSError:
+        if old.exists():
+            old.rename(place)
+        raise
