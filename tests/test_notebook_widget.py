@@ -334,6 +334,13 @@ def test_the_count_of_heads_shows_all_heads(pictured: PicturedCorpus) -> None:
     ]
 
 
+def test_numbers_of_points_are_of_no_class_of_their_own(pictured: PicturedCorpus) -> None:
+    """marimo writes no others."""
+    for widget in (pictured.heads(), pictured.show(0, 1)):
+        content = widget.content
+        assert {type(content["heads"]), type(content["picture"]["columns"])} == {int}
+
+
 def test_a_sentence_of_the_store_has_its_pattern(pictured: PicturedCorpus) -> None:
     widget = pictured.sentence(3, layer=1, heads=[0])
     np.testing.assert_allclose(widget.pattern.values, pictured.pattern(3).values, atol=1e-6)

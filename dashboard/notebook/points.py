@@ -67,7 +67,7 @@ class DrawnPoints:
         return {
             "kind": "points",
             "picture": self._picture.json(),
-            "heads": self.corpus.heads,
+            "heads": int(self.corpus.heads),
             "tokens": self._drawn_tokens if self._is_one else None,
         }
 
@@ -77,7 +77,7 @@ class DrawnPoints:
         file = FileSource(source=f"{corpus.title}, snapshot {corpus.snapshot[:8]}", stem=corpus.name, notes=[])
         picture = Picture(
             panels=head_panels(corpus, self.view),
-            columns=corpus.heads,
+            columns=int(corpus.heads),
             label=self.title,
             roles=ROLES,
             dimensions=components,
