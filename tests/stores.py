@@ -147,7 +147,8 @@ def default_store(tmp_path_factory: pytest.TempPathFactory) -> str:
     def make(place: Path) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(reviews, "_embedded_reviews", partial(_few_reviews, reviews._embedded_reviews))
-            _run(Settings(**chosen | FEATURES, store=str(place)), replace(USUAL, **RULES))
+            limits = replace(USUAL, map_fits=LIMITS.map_fits, map_steps=LIMITS.map_steps, **RULES)
+            _run(Settings(**chosen | FEATURES, store=str(place)), limits)
 
     return str(made_once(tmp_path_factory, "default", make))
 

@@ -17,7 +17,8 @@ from ingest.projections.projection import PlaceGrid
 from ingest.run.settings import Settings, parse
 from store.schema.pictures import ViewName
 
-pytestmark = pytest.mark.heavy
+#: UMAP is compiled for half a minute; what a page does with a trial is tested without it, and one trial in a browser.
+pytestmark = pytest.mark.slow
 
 Ingest = Callable[..., str]
 POINTS = ("embedding", "L00.mixed", "L00.projected")
@@ -49,7 +50,6 @@ def tried(vectors: np.ndarray, told: list[tuple[float, str]]) -> tuple[np.ndarra
     )
 
 
-@pytest.mark.slow
 def test_the_places_are_those_of_umap_learn(vectors: np.ndarray, tried: tuple[np.ndarray, ...]) -> None:
     from umap import UMAP
 
