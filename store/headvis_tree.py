@@ -15,8 +15,10 @@ from store.kernels.headvis import METRICS
 from store.repository.errors import StoreError
 
 CONFIG, SCATTER = "config.json", "scatter_data.json"
-#: Bytes of a file, and layers or heads of a layer, at most: one that is larger is of something else.
-MOST_BYTES, MOST_PLACES = 64 << 20, 4_096
+#: Bytes of a file, layers or heads of a layer, and heads at most: one that is larger is of something else.
+MOST_BYTES, MOST_PLACES, MOST_HEADS = 16 << 20, 4_096, 1 << 17
+#: Characters of a name.
+LONGEST_NAME = 200
 #: What HeadVis' own skeleton calls a metric.
 ALIASES = {"prev_token_score": "previous_token_score"}
 _GIVE = f"Give a folder with {CONFIG} and {SCATTER}, as `headscape export` writes it."
@@ -77,7 +79,8 @@ def _from_rows(rows: object, path: Path) -> NDArray[np.float64]:
     places = [_place(row, path) for row in rows]
     if len(set(places)) < len(places):
         raise _wrong(path, "it lists a head twice")
-    metrics = np.full((len(METRICS), *(1 + max(numbers) for numbers in zip(*places, strict=True))), np.nan)
+    layers, heads = (1 + max(numbers) for numbers in zip(*places, strict=True))
+    metrics = _no_metrics(layers, heads, path)
     for place, row in zip(places, rows, strict=True):
         for number, name in enumerate(METRICS):
             metrics[number, *place] = _number(row.get(name, row.get(ALIASES.get(name, name))), path)
@@ -114,11 +117,17 @@ def _from_tables(tables: object, path: Path) -> NDArray[np.float64]:
     if len(shapes) != 1:
         raise _wrong(path, "its tables have different sizes" if shapes else "it has no table of a metric")
     layers, heads = shapes.pop()
-    metrics = np.full((len(METRICS), layers, heads), np.nan)
+    metrics = _no_metrics(layers, heads, path)
     for number, name in enumerate(METRICS):
         if name in known:
             metrics[number] = [[_number(value, path) for value in row] for row in known[name]]
     return metrics
+
+
+def _no_metrics(layers: int, heads: int, path: Path) -> NDArray[np.float64]:
+    if layers * heads > MOST_HEADS:
+        raise _wrong(path, f"{layers:,} layers of {heads:,} heads are more than {MOST_HEADS:,}")
+    return np.full((len(METRICS), layers, heads), np.nan)
 
 
 def _shape(table: object, path: Path) -> tuple[int, int]:
@@ -136,4 +145,10 @@ def _attributes(config: Mapping[str, Any], path: Path) -> dict[str, str | int]:
     names = {"model": "model_name", "data": "dataset_name", "sentences": "n_sequences", "max_length": "seq_len"}
     kinds = {"model": str, "data": str, "sentences": int, "max_length": int}
     found = {ours: stated[theirs] for ours, theirs in names.items() if type(stated.get(theirs)) is kinds[ours]}
-    return {"model": path.stem} | {name: value for name, value in found.items() if value != ""}
+    plain = {name: _name(value) if isinstance(value, str) else value for name, value in found.items()}
+    return {"model": path.resolve().stem} | {name: value for name, value in plain.items() if value != ""}
+
+
+def _name(text: str) -> str:
+    """On one line, and not too long."""
+    return " ".join(text.split())[:LONGEST_NAME]

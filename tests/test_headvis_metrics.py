@@ -9,9 +9,10 @@ import pytest
 import torch
 
 import headscape
-from store import Corpus, open_corpus
+from store import Corpus, StoreError, open_corpus
 from store.headvis import read_rows_of_patterns
 from store.kernels.headvis import METRICS, MetricSums, largest_weight, strongest_keys
+from tests.family_models import eager_patterns, save_family
 from tests.headvis import metrics_of
 
 
@@ -93,6 +94,25 @@ def test_rows_of_a_long_sentence_in_parts_are_its_pattern(tiny_store: str) -> No
     parts = [weights for _, _, weights in read_rows_of_patterns(corpus, 1, [3], room=100)]
     assert len(parts) > 1
     np.testing.assert_allclose(np.concatenate(parts, axis=1), corpus.weights(3, layer=1), atol=1e-6)
+
+
+@pytest.mark.parametrize("family", ["gpt2", pytest.param("deberta-v2", marks=pytest.mark.slow)])
+def test_metrics_are_of_what_a_family_adds_to_scores(family: str, ingest: Callable[..., str], tmp_path: Path) -> None:
+    """A mask, and numbers by distance."""
+    model = save_family(tmp_path / "model", family)
+    corpus = open_corpus(ingest(tmp_path / "store", model=model, sentences=10))
+    ids = [corpus.tokens.token_id.values[corpus.sentence_rows(number)].astype(np.int64) for number in range(10)]
+    patterns = eager_patterns(model, ids)
+    found = headscape.headvis_metrics(corpus)
+    for layer, head in np.ndindex(corpus.layers, corpus.heads):
+        own = [(pattern[layer, head], each.tolist()) for pattern, each in zip(patterns, ids, strict=True)]
+        ours = {name: float(found[name][layer, head]) for name in METRICS}
+        assert ours == pytest.approx(metrics_of(own), abs=2e-3, rel=2e-3, nan_ok=True)
+
+
+def test_no_sentence_is_refused(tiny_store: str) -> None:
+    with pytest.raises(StoreError, match="There are no metrics of 0 sentences"):
+        headscape.headvis_metrics(open_corpus(tiny_store), 0)
 
 
 def test_metrics_of_a_sentence_in_parts_are_those_of_the_whole() -> None:

@@ -132,11 +132,11 @@ def write_tree(place: Path, **config: object) -> str:
     return str(place)
 
 
-@pytest.fixture
-def beside(tiny_store: str, tmp_path: Path) -> ServedStore:
+@pytest.fixture(scope="module")
+def beside(tiny_store: str, tmp_path_factory: pytest.TempPathFactory) -> ServedStore:
     """A store of one model with a tree of another one."""
     served_store = ServedStore(tiny_store)
-    place = write_tree(tmp_path / "tree", model_name="org/other", dataset_name="pile")
+    place = write_tree(tmp_path_factory.mktemp("trees") / "tree", model_name="org/other", dataset_name="pile")
     create_app(served_store, Serving(trees=read_trees([place])))
     return served_store
 
@@ -152,7 +152,7 @@ def test_heads_of_a_tree_are_dots_beside_those_of_the_store(beside: ServedStore)
 def test_numbers_that_a_tree_has_not_are_no_choice(beside: ServedStore) -> None:
     every = shown_heads(resolve(beside, "models", ""))
     assert set(every.scores) == {"layer", "to_self", "to_previous", "entropy", "distance"}
-    assert every.counted == "6 heads of 2 models. 2 are read from HeadVis: means over tokens of other text."
+    assert every.counted == "6 heads of 2 models. 2 are read from HeadVis: means over tokens, not over sentences."
 
 
 def test_a_row_of_a_tree_leads_nowhere(beside: ServedStore) -> None:

@@ -46,6 +46,12 @@ def test_a_tree_says_what_it_is_of(tmp_path: Path) -> None:
     assert found.attrs == {"model": "org/other", "data": "pile", "sentences": 7, "max_length": 512}
 
 
+def test_a_name_is_one_line_of_bounded_length(tmp_path: Path) -> None:
+    found = headscape.read_headvis(tree(tmp_path, [ROW], {"model_name": "a\n\tb" + 1000 * "c"}))
+    assert found.attrs["model"].startswith("a bc")
+    assert len(found.attrs["model"]) == 200
+
+
 def test_a_metric_goes_by_the_name_that_headvis_itself_gives_it(tmp_path: Path) -> None:
     found = headscape.read_headvis(tree(tmp_path, [ROW | {"previous_token_score": 0.5}]))
     assert float(found.prev_token_score[0, 0]) == 0.5
@@ -87,6 +93,7 @@ def test_numbers_that_are_not_finite_are_missing(tmp_path: Path) -> None:
         ([ROW | {"layer": -1}], "a row has no layer and head from 0"),
         ([ROW | {"layer": True}], "a row has no layer and head from 0"),
         ([ROW | {"head": MOST_PLACES}], "a row has no layer and head from 0"),
+        ([ROW | {"layer": 4000}, ROW | {"head": 4000}], "4,001 layers of 4,001 heads are more than 131,072"),
         ([ROW, ROW], "it lists a head twice"),
         ([ROW | {"qk_distance": "far"}], "a metric is not a number"),
         ([{"layer": 0, "head": 0, "loss": 1}], "has none of the metrics self_attention_score"),

@@ -19,8 +19,8 @@ from store.kernels.headvis import DIGITS, INDUCED, KEPT_KEYS, KEPT_WEIGHT, METRI
 #: Share of the work that the metrics are; the rest reads the sampled sentences again.
 FIRST_READING = 0.75
 #: Histograms and tables of a head, by what they are called in its file: what HeadVis writes over them.
-PLOTS = {"qk_distance_histogram": "Q-K distance", "histogram": "Largest weight of a sentence"}
-TABLES = {"top_query_tokens": "Top query tokens", "top_key_tokens": "Top key tokens"}
+PLOTS = {"qk_distance_histogram": "Distance of query and key, by weight", "histogram": "Largest weight of a sentence"}
+TABLES = {"top_query_tokens": "Tokens that attend most", "top_key_tokens": "Tokens attended to most"}
 STATISTICS = {"n_samples": "Sampled sentences", "mean_max_activation": "Mean largest weight"}
 Told = Callable[[str, float], None]
 

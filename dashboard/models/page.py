@@ -25,7 +25,7 @@ from dashboard.web.results import cached
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
 from store import Snapshot
-from store.phrases import many
+from store.phrases import as_label, many
 from store.schema.model import head_name
 
 TITLE = "Heads of all models"
@@ -38,7 +38,7 @@ _ABOUT = (
 
 _ABOUT_TREES = (
     " Numbers of HeadVis are means over all tokens of its own text, where the store weighs sentences equally; attention to the previous "
-    "token is over the tokens that have one."
+    "token is over the tokens that have one. Its heads open no page and are not in the files."
 )
 
 
@@ -75,7 +75,7 @@ class EveryHead:
         """How many heads and models there are, and of models with different sentences what differs."""
         corpora = f" on {self.corpora} corpora: their text or wordpieces differ" if self.corpora > 1 else ""
         read = int(np.isin(self.model, list(self.trees)).sum())
-        other = f" {read:,} are read from HeadVis: means over tokens of other text." if read else ""
+        other = f" {read:,} are read from HeadVis: means over tokens, not over sentences." if read else ""
         return f"{len(self.model):,} heads of {len(self.models)} models{corpora}.{other}"
 
 
@@ -144,7 +144,7 @@ def read(context: Context) -> ShownModels:
 
 def _chart(context: Context, every: EveryHead) -> HeadScatter:
     places = zip(every.layer, every.head, every.model, strict=True)
-    names = np.array([f"{head_name(layer, head)} of {model}" for layer, head, model in places], object)
+    names = np.array([f"{head_name(layer, head)} of {as_label(model)}" for layer, head, model in places], object)
     return scatter_of(
         context.state,
         every.scores,
@@ -163,7 +163,7 @@ def _groups(every: EveryHead) -> list[DotGroup]:
     line = {"color": QUIET, "width": 1}
     return [
         DotGroup(
-            title,
+            as_label(title),
             every.model == key,
             {
                 "size": DOT,
