@@ -145,8 +145,11 @@ def _attributes(config: Mapping[str, Any], path: Path) -> dict[str, str | int]:
     names = {"model": "model_name", "data": "dataset_name", "sentences": "n_sequences", "max_length": "seq_len"}
     kinds = {"model": str, "data": str, "sentences": int, "max_length": int}
     found = {ours: stated[theirs] for ours, theirs in names.items() if type(stated.get(theirs)) is kinds[ours]}
-    plain = {name: _name(value) if isinstance(value, str) else value for name, value in found.items()}
-    return {"model": path.resolve().stem} | {name: value for name, value in plain.items() if value != ""}
+    plain: dict[str, str | int] = {"model": path.resolve().stem}
+    for name, value in found.items():
+        kept = _name(value) if isinstance(value, str) else value
+        plain |= {name: kept} if kept != "" else {}
+    return plain
 
 
 def _name(text: str) -> str:

@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from dashboard.__main__ import main as serve
 from dashboard.app import create_app
 from dashboard.models.page import LISTED, every_head, shown_heads
-from dashboard.models.trees import read_trees
+from dashboard.models.trees import Trees, read_trees
 from dashboard.pages import TOPICS
 from dashboard.serving import Serving
 from dashboard.ui.files import provenance_of
@@ -159,6 +159,14 @@ def test_a_row_of_a_tree_leads_nowhere(beside: ServedStore) -> None:
     page = TOPICS["models"].layout(resolve(beside, "models", "?up=distance"))
     assert len(rows_of(page)) == 4
     assert "org/other on pile (HeadVis)" in str(page)
+
+
+def test_the_name_of_a_tree_is_text_and_no_markup(tiny_store: str, tmp_path: Path) -> None:
+    served_store = ServedStore(tiny_store)
+    served_store.put(Trees, Trees(read_trees([write_tree(tmp_path / "tree", model_name="<b>me</b>")])))
+    *_, dots = figure_of(TOPICS["models"].layout(resolve(served_store, "models", ""))).data
+    assert dots.name == "&lt;b&gt;me&lt;/b&gt; (HeadVis)"
+    assert dots.customdata[0] == "L7 H0 of &lt;b&gt;me&lt;/b&gt; (HeadVis)"
 
 
 def test_two_trees_of_one_model_have_two_names(tmp_path: Path) -> None:
