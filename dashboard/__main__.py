@@ -178,6 +178,13 @@ def _add_running_flags(parser: argparse.ArgumentParser) -> None:
         help="where notes are: a file, postgresql://USER@HOST/NAME, or none (default: a file beside the store). "
         "The environment variable HEADSCAPE_NOTES does the same and is not seen in a list of processes",
     )
+    parser.add_argument(
+        "--headvis",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="a tree of HeadVis whose heads page Models shows beside those of the store; may be given more than once",
+    )
 
 
 def _serve(options: argparse.Namespace, serving: "Serving", make: "type[Server] | None" = None) -> int:
@@ -202,6 +209,7 @@ def _serve(options: argparse.Namespace, serving: "Serving", make: "type[Server] 
 
 
 def _serving(options: argparse.Namespace) -> "Serving":
+    from dashboard.models.trees import read_trees
     from dashboard.monitoring.logs import check_file
     from dashboard.notes.address import notes_address
     from dashboard.serving import Serving
@@ -222,6 +230,7 @@ def _serving(options: argparse.Namespace) -> "Serving":
         else None,
         access_log=options.access_log,
         notes=notes_address(options.notes, options.store),
+        trees=read_trees(options.headvis),
     )
 
 

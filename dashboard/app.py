@@ -8,6 +8,7 @@ from werkzeug.exceptions import HTTPException
 
 from dashboard import documentation, pages, shell
 from dashboard.access.gate import guard
+from dashboard.models.trees import Trees
 from dashboard.monitoring import monitor
 from dashboard.monitoring.monitor import Monitor, name_requests, watch_requests
 from dashboard.notes.database import Database
@@ -28,6 +29,7 @@ def create_app(served_store: ServedStore, serving: Serving | None = None) -> Das
     serving = serving or Serving()
     if serving.notes is not None:
         served_store.put(Database, Database(serving.notes))
+    served_store.put(Trees, Trees(serving.trees))
     server = Flask(__name__)
     serve_under(server, serving.prefix)  # outside of the prefix there is nothing
     # Before anything else is called for a request: whatever is added below is behind the gate.

@@ -3,7 +3,7 @@
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,32 +24,33 @@ LINE, QUIET_SECONDS = 78, 30.0
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command: exit status 0, or 1 after a message on what to do next."""
-    return until_pipe_closes(lambda: _run(_parser().parse_args(arguments)))
+    return until_pipe_closes(lambda: run_writing("publish", _parser().parse_args(arguments), _publish))
 
 
-def _run(options: argparse.Namespace) -> int:
+def run_writing(
+    command: str, options: argparse.Namespace, write: Callable[[str, Path, argparse.Namespace], str]
+) -> int:
+    """Write a folder from a store and print what it is: exit status 0, or 1 after a message on what to do next."""
     from icechunk import IcechunkError
 
     store = options.store or options.place or STORE
     try:
-        print(_publish(store, Path(options.out), options))
+        print(write(store, Path(options.out), options))
+        return 0
     except IcechunkError as error:
-        return _fail(interruption(error))
+        problem = interruption(error)
     except StoreError as error:
-        return _fail(str(error))
+        problem = str(error)
     except Exception as error:
         if isinstance(error, OSError) and is_full(error):
-            return _fail(f"The disk of {options.out} is full. Free some space and run the same command again.")
-        if isinstance(error, PermissionError):
-            return _fail(f"{options.out} cannot be written. Give another folder with --out.")
-        if not is_damage(error):
+            problem = f"The disk of {options.out} is full. Free some space and run the same command again."
+        elif isinstance(error, PermissionError):
+            problem = f"{options.out} cannot be written. Give another folder with --out."
+        elif is_damage(error):
+            problem = f"A part of {store} is damaged. Run `headscape verify --store={store}` to list the damage."
+        else:
             raise
-        return _fail(f"A part of {store} is damaged. Run `headscape verify --store={store}` to list the damage.")
-    return 0
-
-
-def _fail(message: str) -> int:
-    print(f"publish: {message}", file=sys.stderr)
+    print(f"{command}: {problem}", file=sys.stderr)
     return 1
 
 
@@ -66,7 +67,7 @@ def _publish(store: str, place: Path, options: argparse.Namespace) -> str:
     check_place(place)
     served = ServedStore(store)
     server = create_app(served, Serving(notes=notes_address("none", store))).server
-    about = {"made_by": "headscape publish", "snapshot": served.newest, "models": list(served.snapshot().models)}
+    about = {"snapshot": served.newest, "models": list(served.snapshot().models)}
     with new_site(place, about) as site:
         served.cache.run(publish_store, served, server, site, _options(options), Telling())
         return _said(site, place)
@@ -127,15 +128,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--url", default="", help="address that the site will have: link previews need it")
     parser.add_argument(
-        "--tokens", type=_number, default=6_000, metavar="N", help="tokens drawn of a head (default 6000)"
+        "--tokens", type=count, default=6_000, metavar="N", help="tokens drawn of a head (default 6000)"
     )
-    parser.add_argument("--sentences", type=_number, default=36, metavar="N", help="sentences with a page (default 36)")
+    parser.add_argument("--sentences", type=count, default=36, metavar="N", help="sentences with a page (default 36)")
     parser.add_argument("--model-licence", default="", metavar="TEXT", help="licence of the model, named on every page")
     parser.add_argument("--data-licence", default="", metavar="TEXT", help="licence of the data, named on every page")
     return parser
 
 
-def _number(text: str) -> int:
+def count(text: str) -> int:
+    """A number from 1 on, for a flag."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is below 1")

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from dashboard.access.settings import Access
+from dashboard.models.trees import Tree
 from dashboard.notes.address import NotesAddress
 from dashboard.web.addresses import LOOPBACK, AddressList
 from dashboard.web.processes import workers_by_default
@@ -31,6 +32,8 @@ class Serving:
         File of the access log, `-` for standard output; empty for none.
     notes
         The database of notes; None for a file beside the store.
+    trees
+        Models that page Models shows beside those of the store.
     """
 
     allowed: AllowedHosts = field(default_factory=AllowedHosts)
@@ -41,6 +44,7 @@ class Serving:
     metrics_from: AddressList | None = None
     access_log: str = ""
     notes: NotesAddress | None = None
+    trees: tuple[Tree, ...] = ()
 
     @property
     def collectors(self) -> AddressList:

@@ -23,7 +23,19 @@ if TYPE_CHECKING:
     from headscape.corpus import PicturedCorpus
     from store import Corpus
 
-__all__ = ["alike", "context_mixing", "match", "notes", "open", "replace", "replace_more", "sentence", "show"]
+__all__ = [
+    "alike",
+    "context_mixing",
+    "headvis_metrics",
+    "match",
+    "notes",
+    "open",
+    "read_headvis",
+    "replace",
+    "replace_more",
+    "sentence",
+    "show",
+]
 
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -247,6 +259,33 @@ def match(corpus: "Corpus", other: "Corpus") -> "DataFrame":
     from dashboard.compare.matching import match as matched
 
     return matched(corpus, other)
+
+
+def headvis_metrics(corpus: "Corpus", sentences: int | None = None) -> "Dataset":
+    """The six metrics that HeadVis has of a head, of every head of an opened store (layer, head), by the definitions of Neuronpedia.
+
+    `sentences` is how many of the first count; None for all with vectors. Means are over tokens, not over sentences.
+    """
+    check_packages("store")
+    from store.headvis import headvis_metrics as measured
+
+    return measured(corpus, sentences)
+
+
+def read_headvis(folder: "str | Path") -> "Dataset":
+    """The same of another model, from a tree of HeadVis, or from a file of metrics of Neuronpedia.
+
+    `xarray.concat([headscape.headvis_metrics(corpus), headscape.read_headvis(folder)], "model")` has both.
+
+    Raises
+    ------
+    StoreError
+        With a sentence that ends in what to do next.
+    """
+    check_packages("store")
+    from store.headvis_tree import read_headvis as read
+
+    return read(folder)
 
 
 def notes(path_or_url: str = "data/headscape", notes: str | None = None) -> "DataFrame":

@@ -34,6 +34,7 @@ COMMANDS = {
     "serve": Command("dashboard.__main__", (), "serve a store in the browser"),
     "mcp": Command("dashboard.programs.__main__", (), "answer language models' questions about a store"),
     "publish": Command("dashboard.publish", (), "write a store as pages that any web server shows"),
+    "export": Command("dashboard.export", (), "write heads as files of HeadVis or of the package datasets"),
     "replace": Command(
         "dashboard.sentence.replace", (), "measure what changes where heads attend by rules, or are off"
     ),

@@ -76,13 +76,13 @@ def _sentences(
     text, texts = RuleText(corpus, corpus.n_sentences), corpus.sentences.text.values
     token_id = corpus.tokens.token_id.values
     for first in range(0, count, READ):
-        for index, rows, query, key in _read_vectors(corpus, vectors, range(first, min(first + READ, count))):
+        for index, rows, query, key in read_vectors(corpus, vectors, range(first, min(first + READ, count))):
             watch(index / count)
             pieces = tuple(map(str, corpus.vocab[token_id[rows]]))
             yield HypothesisSentence(index, str(texts[index]), pieces, text.sentence(index)), query, key
 
 
-def _read_vectors(
+def read_vectors(
     corpus: CorpusText, vectors: Mapping[str, xr.DataArray], sentences: Sequence[int]
 ) -> Iterator[tuple[int, slice, Vectors, Vectors]]:
     """Index, rows, queries and keys (head through all layers, token, channel) of each sentence; what lies between is read, too."""
@@ -100,7 +100,7 @@ def read_patterns(
     corpus: CorpusText, vectors: Mapping[str, xr.DataArray], sentences: Sequence[int], bias: AttentionBias | None = None
 ) -> Iterator[tuple[int, NDArray[np.float32]]]:
     """Index and pattern (head through all layers, query_token, key_token) of each sentence; what lies between is read, too."""
-    for index, _rows, query, key in _read_vectors(corpus, vectors, sentences):
+    for index, _rows, query, key in read_vectors(corpus, vectors, sentences):
         yield index, attention_pattern(query.astype(np.float32), key.astype(np.float32), bias=bias)
 
 

@@ -36,6 +36,7 @@ FOLDERS = {
             "notebook",
             "programs",
             "published",
+            "exchange",
         ),
     ),
 }

@@ -1,14 +1,20 @@
 """Page Models: the heads of all models of a store in one chart, and the table of those in a box."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.models.page import LISTED, every_head
+from dashboard.__main__ import main as serve
+from dashboard.app import create_app
+from dashboard.models.page import LISTED, every_head, shown_heads
+from dashboard.models.trees import Trees, read_trees
 from dashboard.pages import TOPICS
+from dashboard.serving import Serving
 from dashboard.ui.files import provenance_of
 from dashboard.ui.markup import Page
 from dashboard.web.context import Context, resolve
@@ -111,3 +117,65 @@ def test_the_chart_says_how_many_corpora_its_models_are_of(three_models: str, mo
     captions = [each.children for each in components(shown(three_models)[1].above) if type(each).__name__ == "P"]
     assert "20 heads of 3 models." in captions
     assert replace(of_one, corpora=2).counted == "20 heads of 3 models on 2 corpora: their text or wordpieces differ."
+
+
+# -- models of HeadVis --------------------------------------------------------------------------------
+
+
+def write_tree(place: Path, **config: object) -> str:
+    """A tree of two heads."""
+    place.mkdir()
+    (place / "config.json").write_text(json.dumps(config))
+    metrics = {"self_attention_score": 0.5, "prev_token_score": 0.25, "pattern_entropy": 3, "qk_distance": 40}
+    rows = [{"layer": 7, "head": head} | {name: value + head for name, value in metrics.items()} for head in (0, 1)]
+    (place / "scatter_data.json").write_text(json.dumps(rows))
+    return str(place)
+
+
+@pytest.fixture(scope="module")
+def beside(tiny_store: str, tmp_path_factory: pytest.TempPathFactory) -> ServedStore:
+    """A store of one model with a tree of another one."""
+    served_store = ServedStore(tiny_store)
+    place = write_tree(tmp_path_factory.mktemp("trees") / "tree", model_name="org/other", dataset_name="pile")
+    create_app(served_store, Serving(trees=read_trees([place])))
+    return served_store
+
+
+def test_heads_of_a_tree_are_dots_beside_those_of_the_store(beside: ServedStore) -> None:
+    page = TOPICS["models"].layout(resolve(beside, "models", "?across=distance&up=to_previous"))
+    own, other = figure_of(page).data
+    assert (len(own.x), other.name) == (4, "org/other on pile (HeadVis)")
+    assert list(other.customdata) == [f"L7 H{head} of org/other on pile (HeadVis)" for head in (0, 1)]
+    assert (list(other.x), list(other.y)) == ([40, 41], [25, 125])
+
+
+def test_numbers_that_a_tree_has_not_are_no_choice(beside: ServedStore) -> None:
+    every = shown_heads(resolve(beside, "models", ""))
+    assert set(every.scores) == {"layer", "to_self", "to_previous", "entropy", "distance"}
+    assert every.counted == "6 heads of 2 models. 2 are read from HeadVis: means over tokens, not over sentences."
+
+
+def test_a_row_of_a_tree_leads_nowhere(beside: ServedStore) -> None:
+    page = TOPICS["models"].layout(resolve(beside, "models", "?up=distance"))
+    assert len(rows_of(page)) == 4
+    assert "org/other on pile (HeadVis)" in str(page)
+
+
+def test_the_name_of_a_tree_is_text_and_no_markup(tiny_store: str, tmp_path: Path) -> None:
+    served_store = ServedStore(tiny_store)
+    served_store.put(Trees, Trees(read_trees([write_tree(tmp_path / "tree", model_name="<b>me</b>")])))
+    *_, dots = figure_of(TOPICS["models"].layout(resolve(served_store, "models", ""))).data
+    assert dots.name == "&lt;b&gt;me&lt;/b&gt; (HeadVis)"
+    assert dots.customdata[0] == "L7 H0 of &lt;b&gt;me&lt;/b&gt; (HeadVis)"
+
+
+def test_two_trees_of_one_model_have_two_names(tmp_path: Path) -> None:
+    places = [write_tree(tmp_path / name, model_name="gpt2") for name in "ab"]
+    assert [tree.title for tree in read_trees(places)] == ["gpt2 (HeadVis)", "gpt2 (HeadVis, 2)"]
+
+
+def test_a_server_says_at_its_start_that_a_tree_is_not_there(
+    tiny_store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert serve(["--store", tiny_store, "--port=0", f"--headvis={tmp_path}"]) == 1
+    assert capsys.readouterr().err.startswith(f"dashboard: There is no tree of HeadVis at {tmp_path}. Give a folder")

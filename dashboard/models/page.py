@@ -1,7 +1,7 @@
-"""Page Models: the heads of all models of the store by any two numbers that all have; a box filters the table below."""
+"""Page Models: the heads of all models of the store, and of others, by any two numbers that all have; a box filters the table below."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import dash_mantine_components as dmc
 import numpy as np
@@ -9,6 +9,7 @@ from dash import dcc, html
 from flask import Flask, Response
 from numpy.typing import NDArray
 
+from dashboard.models.trees import Tree, Trees
 from dashboard.statistics.scatter import AXES, DOT, HeadScatter, Score, axes_of, named_scores, scatter, scatter_of
 from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.charts import QUIET, DotGroup
@@ -24,7 +25,7 @@ from dashboard.web.results import cached
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
 from store import Snapshot
-from store.phrases import many
+from store.phrases import as_label, many
 from store.schema.model import head_name
 
 TITLE = "Heads of all models"
@@ -35,6 +36,11 @@ _ABOUT = (
     "the corpus of each model. Two corpora differ in their text, or in the wordpieces that the tokenizers of their models make of it."
 )
 
+_ABOUT_TREES = (
+    " Numbers of HeadVis are means over all tokens of its own text, where the store weighs sentences equally; attention to the previous "
+    "token is over the tokens that have one. Its heads open no page and are not in the files."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class EveryHead:
@@ -43,7 +49,9 @@ class EveryHead:
     Attributes
     ----------
     models
-        Titles of the models by their keys.
+        Titles of the models by their keys; of a model that is not in the store the title is the key.
+    trees
+        Keys of these.
     corpora
         How many corpora they were run on.
     model
@@ -60,12 +68,15 @@ class EveryHead:
     layer: NDArray[np.int64]
     head: NDArray[np.int64]
     scores: Mapping[str, Score]
+    trees: frozenset[str] = frozenset()
 
     @property
     def counted(self) -> str:
         """How many heads and models there are, and of models with different sentences what differs."""
         corpora = f" on {self.corpora} corpora: their text or wordpieces differ" if self.corpora > 1 else ""
-        return f"{len(self.model):,} heads of {len(self.models)} models{corpora}."
+        read = int(np.isin(self.model, list(self.trees)).sum())
+        other = f" {read:,} are read from HeadVis: means over tokens, not over sentences." if read else ""
+        return f"{len(self.model):,} heads of {len(self.models)} models{corpora}.{other}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +100,28 @@ def every_head(snapshot: Snapshot) -> EveryHead:
     )
 
 
+def shown_heads(context: Context) -> EveryHead:
+    """Those of the snapshot, and of the trees that the server is given."""
+    every = every_head(context.snapshot)
+    for tree in context.served_store.service(Trees).trees:
+        every = _with_tree(every, tree)
+    return every
+
+
+def _with_tree(every: EveryHead, tree: Tree) -> EveryHead:
+    layer, head = np.nonzero(tree.known)
+    own = {name: score._replace(values=score.values[tree.known]) for name, score in named_scores(tree.numbers).items()}
+    return replace(
+        every,
+        models={**every.models, tree.title: tree.title},
+        trees=every.trees | {tree.title},
+        model=np.append(every.model, np.full(len(layer), tree.title, object)),
+        layer=np.append(every.layer, layer),
+        head=np.append(every.head, head),
+        scores=_common_scores([every.scores, own]),
+    )
+
+
 def _common_scores(models: Sequence[Mapping[str, Score]]) -> dict[str, Score]:
     """The numbers that all models have: (head,)."""
     return {
@@ -100,7 +133,7 @@ def _common_scores(models: Sequence[Mapping[str, Score]]) -> dict[str, Score]:
 
 def read(context: Context) -> ShownModels:
     """The heads of all models, and the numbers of the link."""
-    every = every_head(context.snapshot)
+    every = shown_heads(context)
     if len(every.models) > 1:
         return ShownModels(context.state, every, _chart(context, every))
     missing = f"The store has one model, {context.corpus.title}. Ingest another one to see the heads of both."
@@ -111,7 +144,7 @@ def read(context: Context) -> ShownModels:
 
 def _chart(context: Context, every: EveryHead) -> HeadScatter:
     places = zip(every.layer, every.head, every.model, strict=True)
-    names = np.array([f"{head_name(layer, head)} of {model}" for layer, head, model in places], object)
+    names = np.array([f"{head_name(layer, head)} of {as_label(model)}" for layer, head, model in places], object)
     return scatter_of(
         context.state,
         every.scores,
@@ -130,7 +163,7 @@ def _groups(every: EveryHead) -> list[DotGroup]:
     line = {"color": QUIET, "width": 1}
     return [
         DotGroup(
-            title,
+            as_label(title),
             every.model == key,
             {
                 "size": DOT,
@@ -145,7 +178,7 @@ def _groups(every: EveryHead) -> list[DotGroup]:
 
 def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
     """The names of the two numbers that are shown, and of those without a choice."""
-    every = every_head(context.snapshot)
+    every = shown_heads(context)
     if len(every.models) == 1:
         return {}, {}
     current, defaults = (axes_of(state, every.scores) for state in (context.state, LinkState(page="models")))
@@ -161,7 +194,7 @@ def draw(shown: ShownModels) -> Page:
         above=[
             html.H1(TITLE),
             html.P(shown.every.counted, className="caption"),
-            *scatter(shown.state, chart, about=_ABOUT, table="below"),
+            *scatter(shown.state, chart, about=_ABOUT + (_ABOUT_TREES if shown.every.trees else ""), table="below"),
             *_table(shown.state, shown.every, chart),
         ]
     )
@@ -190,17 +223,16 @@ def _table(state: LinkState, every: EveryHead, chart: HeadScatter) -> list[objec
         html.H2("Heads in the box" if chart.inside is not None else "All heads"),
         html.P(count, className="caption", role="status"),
         html.Div(scrolling(table, "Heads of all models"), style=room),
-        file_links(chart.files, "All heads with every number", "scores"),
+        file_links(chart.files, f"All heads{' of the store' if every.trees else ''} with every number", "scores"),
     ]
 
 
 def _row(state: LinkState, every: EveryHead, scores: Sequence[Score], number: int) -> html.Tr:
     model, layer, head = str(every.model[number]), int(every.layer[number]), int(every.head[number])
-    href = state.on("head").with_(model=model, layer=layer, head=head).href
+    name, href = head_name(layer, head), state.on("head").with_(model=model, layer=layer, head=head).href
     numbers = [html.Td(score.number((number,)), className="number") for score in scores]
-    return html.Tr(
-        [html.Td(dcc.Link(head_name(layer, head), href=href)), html.Td(html.Bdi(every.models[model])), *numbers]
-    )
+    named = name if model in every.trees else dcc.Link(name, href=href)
+    return html.Tr([html.Td(named), html.Td(html.Bdi(every.models[model])), *numbers])
 
 
 def scores_table(every: EveryHead) -> Table:

@@ -1,4 +1,4 @@
-"""The folder of a published site: written beside its place, and put there whole."""
+"""The folder of a published site, or of another export: written beside its place, and put there whole."""
 
 import json
 import shutil
@@ -14,6 +14,9 @@ from store import StoreError
 
 #: Names a folder that this command made, and what is in it.
 MARKER = "site.json"
+PUBLISH = "headscape publish"
+#: The marker of every command that makes folders.
+MARKERS = {PUBLISH: MARKER, "headscape export": "headscape.json"}
 
 
 @dataclass(frozen=True)
@@ -35,18 +38,18 @@ class SiteFolder:
         return MappingProxyType({file.relative_to(self.path).as_posix(): file.stat().st_size for file in files})
 
 
-def check_place(place: Path) -> None:
-    """Raise StoreError where a site may not be put: what is there would be lost."""
+def check_place(place: Path, command: str = PUBLISH) -> None:
+    """Raise StoreError where a command may not put a folder: what is there would be lost."""
     if place.is_symlink() or (place.exists() and not place.is_dir()):
         raise StoreError(f"{place} is not a folder. Give another place with --out.")
-    if place.is_dir() and any(place.iterdir()) and not (place / MARKER).is_file():
+    if place.is_dir() and any(place.iterdir()) and not (place / MARKERS[command]).is_file():
         raise StoreError(
-            f"{place} is not empty and was not made by `headscape publish`. Give an empty or new folder with --out."
+            f"{place} is not empty and was not made by `{command}`. Give an empty or new folder with --out."
         )
 
 
 @contextmanager
-def new_site(place: Path, about: dict[str, Any]) -> Iterator[SiteFolder]:
+def new_site(place: Path, about: dict[str, Any], command: str = PUBLISH) -> Iterator[SiteFolder]:
     """A folder that takes the place of the site of before when it is whole; until then, and after an error, that stays.
 
     Raises
@@ -54,15 +57,15 @@ def new_site(place: Path, about: dict[str, Any]) -> Iterator[SiteFolder]:
     StoreError
         Where the place is taken.
     """
-    check_place(place)
+    check_place(place, command)
     place.parent.mkdir(parents=True, exist_ok=True)
     beside = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
     try:
         site = SiteFolder(beside / "new")
         site.path.mkdir()
         yield site
-        site.write(MARKER, json.dumps(about, indent=2) + "\n")
-        check_place(place)
+        site.write(MARKERS[command], json.dumps({"made_by": command} | about, indent=2) + "\n")
+        check_place(place, command)
         replace_folder(place, new=site.path, old=beside / "old")
         shutil.rmtree(beside / "old", ignore_errors=True)
     finally:

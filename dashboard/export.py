@@ -1,0 +1,133 @@
+"""`headscape export STORE --out=FOLDER`: heads as files of other tools, a tree of HeadVis or a data set of `datasets`."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dashboard.publish import STORE, Telling, count, run_writing
+from store.process import check_extra, end, until_pipe_closes
+from store.repository.errors import StoreError
+
+if TYPE_CHECKING:
+    from dashboard.exchange.data_set import HeadOfSentences
+    from dashboard.exchange.terms import Terms
+    from dashboard.published.folder import SiteFolder
+    from store import Corpus
+
+FORMATS = ("headvis", "datasets")
+#: Steps of the line that says how far it is.
+STEPS = 1_000
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command: exit status 0, or 1 after a message on what to do next."""
+    return until_pipe_closes(lambda: run_writing("export", _parser().parse_args(arguments), _export))
+
+
+def _export(store: str, place: Path, options: argparse.Namespace) -> str:
+    """Write the folder, and say what it is."""
+    for extra in ("dashboard", *(["ingest"] if options.format == "datasets" else [])):
+        check_extra(extra)
+    from dashboard.exchange.terms import terms_of
+    from dashboard.published.folder import check_place, new_site
+    from store import open_corpus
+
+    command = "headscape export"
+    check_place(place, command)
+    corpus = open_corpus(store, model=options.model)
+    licences = {"model": options.model_licence, "data": options.data_licence}
+    terms = terms_of(corpus, licences, text=not options.no_text)
+    sentences = min(options.sentences or corpus.n_sentences, corpus.n_sentences)
+    with new_site(place, {"format": options.format, "model": corpus.name, **terms.facts}, command) as folder:
+        if options.format == "headvis":
+            said = _write_tree(corpus, folder, sentences, terms)
+        else:
+            said = _write_data_set(corpus, folder, _head(corpus, options, sentences), terms)
+        return f"{place}: {said}, {sum(folder.sizes.values()) / 1e6:.1f} MB."
+
+
+def _write_tree(corpus: "Corpus", folder: "SiteFolder", sentences: int, terms: "Terms") -> str:
+    from dashboard.exchange.tree import write_tree
+
+    write_tree(corpus, folder, sentences, terms, _Told())
+    without = "" if terms.text else ", without sentences and tokens"
+    return f"{corpus.layers * corpus.heads:,} heads on {sentences:,} sentences as a tree of HeadVis{without}"
+
+
+def _write_data_set(corpus: "Corpus", folder: "SiteFolder", of: "HeadOfSentences", terms: "Terms") -> str:
+    from datasets import disable_progress_bars, enable_progress_bars
+
+    from dashboard.exchange.data_set import data_set
+
+    made = data_set(corpus, of, terms, _Told())
+    disable_progress_bars()
+    try:
+        made.save_to_disk(str(folder.path))
+    finally:
+        enable_progress_bars()
+    return f"{of.sentences:,} sentences with columns {', '.join(made.column_names)}, for `datasets.load_from_disk`"
+
+
+class _Told:
+    """Says what is done and how far it is."""
+
+    def __init__(self) -> None:
+        self._telling = Telling()
+
+    def __call__(self, title: str, share: float) -> None:
+        self._telling(title, round(STEPS * share), STEPS)
+
+
+def _head(corpus: "Corpus", options: argparse.Namespace, sentences: int) -> "HeadOfSentences":
+    from dashboard.exchange.data_set import HeadOfSentences
+
+    if options.layer is None or options.head is None:
+        raise StoreError("A data set is of one head. Give --layer and --head.")
+    if not (options.layer < corpus.layers and options.head < corpus.heads):
+        raise StoreError(
+            f"There is no L{options.layer} H{options.head}: {corpus.title} has {corpus.layers} layers of {corpus.heads} heads. "
+            "Layers and heads count from 0: give another --layer or --head."
+        )
+    return HeadOfSentences(options.layer, options.head, sentences, options.keys, options.vectors)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="headscape export", description="Write heads of a store as files of HeadVis or of the package datasets."
+    )
+    parser.add_argument("place", nargs="?", metavar="STORE", help="the same as --store=STORE")
+    parser.add_argument("--store", help=f"folder, s3://bucket/prefix or gs://bucket/prefix (default {STORE})")
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        default=FORMATS[0],
+        help="headvis: a tree of all heads, for HeadVis and Neuronpedia (default); datasets: one head, for datasets.load_from_disk",
+    )
+    parser.add_argument("--out", required=True, metavar="FOLDER", help="where the files go: a new or empty folder")
+    parser.add_argument("--model", metavar="NAME", help="a model of the store (default: the one ingested last)")
+    parser.add_argument(
+        "--sentences", type=count, metavar="N", help="first sentences that count (default: all with vectors)"
+    )
+    parser.add_argument("--layer", type=_place, metavar="L", help="datasets: layer of the head, from 0")
+    parser.add_argument("--head", type=_place, metavar="H", help="datasets: the head in its layer, from 0")
+    parser.add_argument(
+        "--keys", type=count, metavar="N", help="datasets: the N keys with most attention (default: all weights)"
+    )
+    parser.add_argument("--vectors", action="store_true", help="datasets: the query and key vectors too")
+    parser.add_argument(
+        "--no-text",
+        action="store_true",
+        help="leave out every sentence and wordpiece of a corpus that must stay private",
+    )
+    parser.add_argument("--model-licence", default="", metavar="TEXT", help="licence of the model")
+    parser.add_argument("--data-licence", default="", metavar="TEXT", help="licence of the data")
+    return parser
+
+
+def _place(text: str) -> int:
+    return count(str(int(text) + 1)) - 1
+
+
+if __name__ == "__main__":
+    end(main())
