@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dashboard.publish import STORE, Telling, count, run_writing
 from store.process import check_extra, end, until_pipe_closes
-from store.repository.errors import StoreError
+from store.repository.errors import StoreError, check_head
 
 if TYPE_CHECKING:
     from dashboard.exchange.data_set import HeadOfSentences
@@ -84,11 +84,7 @@ def _head(corpus: "Corpus", options: argparse.Namespace, sentences: int) -> "Hea
 
     if options.layer is None or options.head is None:
         raise StoreError("A data set is of one head. Give --layer and --head.")
-    if not (options.layer < corpus.layers and options.head < corpus.heads):
-        raise StoreError(
-            f"There is no L{options.layer} H{options.head}: {corpus.title} has {corpus.layers} layers of {corpus.heads} heads. "
-            "Layers and heads count from 0: give another --layer or --head."
-        )
+    check_head(options.layer, options.head, layers=corpus.layers, heads=corpus.heads)
     return HeadOfSentences(options.layer, options.head, sentences, options.keys, options.vectors)
 
 

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headscape.figures import check_head, default_view
+from headscape.figures import default_view
 from store import Corpus
 from store.process import check_extra
+from store.repository.errors import check_head
 from store.schema.mixing import METHODS
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class PicturedCorpus(Corpus):
             Where there is no such head or view.
         """
         check_extra("notebook")
-        check_head(self, layer, head)
+        check_head(layer, head, layers=self.layers, heads=self.heads)
         from dashboard.notebook.points import head_widget
 
         return head_widget(self, layer, head, view=view or default_view(self), tokens=tokens)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from store import Corpus, StoreError
 from store.phrases import as_label
+from store.repository.errors import check_head
 from store.schema.model import ROLES, head_name
 from store.schema.pictures import ViewName
 from store.window import Window
@@ -73,7 +74,7 @@ def _cell() -> str:
 
 def head_figure(corpus: Corpus, layer: int, head: int, *, view: str | None, tokens: int) -> NotebookFigure:
     """See `headscape.show`."""
-    check_head(corpus, layer, head)
+    check_head(layer, head, layers=corpus.layers, heads=corpus.heads)
     name = view or default_view(corpus)
     rows = corpus.rows[: max(tokens, 1)]
     points = corpus.places(name, rows, layer=layer, head=head)
@@ -137,7 +138,7 @@ def _title(corpus: Corpus, view: str, layer: int, head: int, tokens: int) -> str
 
 def sentence_figure(corpus: Corpus, index: int, layer: int, head: int, first: int = 0) -> NotebookFigure:
     """See `headscape.sentence`; of a long sentence the tokens from the first on."""
-    check_head(corpus, layer, head)
+    check_head(layer, head, layers=corpus.layers, heads=corpus.heads)
     every = corpus.wordpieces(corpus.sentence_rows(index))
     window = Window.at(first, len(every))
     pattern = corpus.weights(index, layer=layer, head=head, queries=window.positions)
@@ -162,10 +163,3 @@ def sentence_figure(corpus: Corpus, index: int, layer: int, head: int, first: in
     return figure.update_yaxes(
         title="query", tickvals=places, ticktext=wordpieces, autorange="reversed", scaleanchor="x"
     )
-
-
-def check_head(corpus: Corpus, layer: int, head: int) -> None:
-    """Raise StoreError where a corpus has no such head."""
-    for name, number, count in (("layer", layer, corpus.layers), ("head", head, corpus.heads)):
-        if not 0 <= number < count:
-            raise StoreError(f"There is no {name} {number}: {corpus.name} has 0 to {count - 1}. Choose one of these.")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from store.corpus import Corpus
 from store.kernels.head_tables import HeadTables
 from store.kernels.rules import OTHER_TEXT, SentenceTokens
-from store.repository.errors import StoreError
+from store.repository.errors import StoreError, check_head
 from store.rules import chosen_rules, predict
 
 #: Takes what is done now, once for each head.
@@ -134,10 +134,7 @@ def ordered_heads(corpus: Corpus, order: str, seed: int = 0) -> list[tuple[int, 
 def checked_heads(corpus: Corpus, heads: Heads) -> list[tuple[int, int]]:
     """The same heads, each once; StoreError where the model has no such head, or none is given."""
     for layer, head in heads:
-        if not (0 <= layer < corpus.layers and 0 <= head < corpus.heads):
-            raise StoreError(
-                f"The model has no head {layer}-{head}. Choose layers 0 to {corpus.layers - 1} and heads 0 to {corpus.heads - 1}."
-            )
+        check_head(layer, head, layers=corpus.layers, heads=corpus.heads)
     if not heads:
         raise StoreError("No head is replaced. Give at least one.")
     return list(dict.fromkeys((int(layer), int(head)) for layer, head in heads))

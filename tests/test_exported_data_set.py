@@ -73,7 +73,7 @@ def test_without_text_there_are_no_tokens(tiny_store: str, tmp_path: Path) -> No
         (["--layer=0"], "A data set is of one head. Give --layer and --head."),
         (
             ["--layer=0", "--head=2"],
-            "There is no L0 H2: tiny-bert has 2 layers of 2 heads. Layers and heads count from 0",
+            "There is no head L0 H2. Choose one of L0 to L1 and H0 to H1.",
         ),
     ],
 )

@@ -93,7 +93,7 @@ def test_densities_count_every_pair(client: FlaskClient, base: str, tiny_corpus:
 
 def test_an_unknown_head_is_not_found(client: FlaskClient, base: str) -> None:
     response = client.get(f"{base}/pairs/9/9.csv")
-    assert (response.status_code, response.get_data(as_text=True)[:23]) == (404, "There is no head L9 H9;")
+    assert (response.status_code, response.get_data(as_text=True)[:23]) == (404, "There is no head L9 H9.")
 
 
 def test_a_file_on_disk_is_the_same_as_in_memory(client: FlaskClient, base: str, tiny_store: str) -> None:

@@ -185,7 +185,7 @@ def test_a_mean_of_a_head_comes_with_its_interval(client: FlaskClient, base: str
 @pytest.mark.parametrize("what", ["profile", "received"])
 def test_an_unknown_head_is_refused(client: FlaskClient, base: str, what: str) -> None:
     answer = client.get(f"{base}/{what}/9/9.csv")
-    assert (answer.status_code, answer.text[:23]) == (404, "There is no head L9 H9;")
+    assert (answer.status_code, answer.text[:23]) == (404, "There is no head L9 H9.")
 
 
 # -- forms ----------------------------------------------------------------------------------------------

@@ -68,13 +68,13 @@ def test_sentence_draws_the_weights_of_its_tokens(tiny_corpus: store.Corpus) -> 
     assert weights.text[1][2] == f"{pieces[1]} to {pieces[2]}"
 
 
-@pytest.mark.parametrize(("layer", "head", "named"), [(99, 0, "layer 99"), (0, -1, "head -1")])
+@pytest.mark.parametrize(("layer", "head", "named"), [(99, 0, "L99 H0"), (0, -1, "L0 H-1")])
 def test_a_head_that_the_model_lacks_is_refused(layer: int, head: int, named: str, tiny_corpus: store.Corpus) -> None:
     for figure in (
         lambda: headscape.show(tiny_corpus, layer, head),
         lambda: headscape.sentence(tiny_corpus, 0, layer, head),
     ):
-        with pytest.raises(store.StoreError, match=f"There is no {named}"):
+        with pytest.raises(store.StoreError, match=f"There is no head {named}"):
             figure()
 
 

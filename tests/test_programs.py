@@ -190,7 +190,7 @@ def test_a_link_opens_the_view_and_says_what_was_changed(ask: Ask) -> None:
 @pytest.mark.parametrize(
     ("tool", "asked", "sentence"),
     [
-        ("describe_head", {"layer": 9, "head": 0}, "has 2 layers of 2 heads. Choose layer 0 to 1 and head 0 to 1."),
+        ("describe_head", {"layer": 9, "head": 0}, "There is no head L9 H0. Choose one of L0 to L1 and H0 to H1."),
         ("rank_heads", {"statistic": "fame"}, "There is no 'fame'. Choose one of: to_cls, to_sep"),
         ("heads_with_role", {"role": "hero"}, "There is no 'hero'. Choose one of: "),
         ("attention", {"sentence": 10**9, "layer": 0, "head": 0}, "is out of range. Choose 0 to "),

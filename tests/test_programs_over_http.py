@@ -80,7 +80,7 @@ def test_what_arrives_and_two_models_are_answered_too(
         ("describe_head?layer=1&head=x", 400, "head: Input should be a valid integer"),
         ("list_roles?modle=x", 400, "modle: Extra inputs are not permitted."),
         ("rank_heads?statistic=entropy&count=1000000", 400, "count: Input should be less than or equal to 200"),
-        ("describe_head?layer=9&head=0", 404, "Choose layer 0 to 1 and head 0 to 1."),
+        ("describe_head?layer=9&head=0", 404, "Choose one of L0 to L1 and H0 to H1."),
         ("rank_heads?statistic=fame", 404, "There is no 'fame'. Choose one of: to_cls"),
         ("forget_everything", 404, "There is no question 'forget_everything'. /api/1/openapi.json lists all."),
     ],

@@ -54,7 +54,7 @@ def test_a_notebook_gets_the_same_numbers(roles_store: str, corpus: Corpus, caps
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--heads=9-9"], "The model has no head 9-9. Choose layers 0 to 1 and heads 0 to 1."),
+        (["--heads=9-9"], "There is no head L9 H9. Choose one of L0 to L1 and H0 to H1."),
         (["--sentences=0"], "A sample of 0 sentences is too small. Give at least 1."),
         (["--order=unimportant"], "Head importance: not computed. Run `headscape ingest --importance=100`."),
     ],

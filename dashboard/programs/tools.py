@@ -45,7 +45,7 @@ from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState, encode_fields
 from store import Corpus
 from store.kernels.rules import RULES
-from store.repository.errors import NotIngested, StoreError
+from store.repository.errors import NotIngested, StoreError, check_head
 from store.schema.model import SOURCES, STATISTICS, head_name
 
 #: Deciles of sentences by what a head does in them.
@@ -127,7 +127,7 @@ class StoreTools:
     def describe_head(self, layer: LayerNumber, head: HeadNumberInLayer, model: ModelName = "") -> HeadCard:
         """What is known of one head: roles with their tests, every statistic with interval and rank, relations at which it is best."""
         corpus = self._corpus(model)
-        _check_head(corpus, layer, head)
+        check_head(layer, head, layers=corpus.layers, heads=corpus.heads)
         known = has_roles(corpus)
         return HeadCard(
             head_name(layer, head),
@@ -166,7 +166,7 @@ class StoreTools:
     ) -> FoundSentences:
         """Example sentences of a head from one tenth of the corpus, by the mean of a statistic over the tokens of each sentence."""
         corpus = self._corpus(model)
-        _check_head(corpus, layer, head)
+        check_head(layer, head, layers=corpus.layers, heads=corpus.heads)
         ranking = statistic_ranking(corpus, _known(statistic, STATISTICS), layer, head)
         tenth = np.array_split(ranking.order(np.arange(corpus.n_sentences)), DECILES)[decile - 1]
         lines = tuple(line_of(corpus, int(sentence), float(ranking.values[sentence])) for sentence in tenth[:count])
@@ -184,7 +184,7 @@ class StoreTools:
     ) -> Pattern:
         """The largest attention weights of a head in a sentence, and the sentence's wordpieces."""
         corpus = self._corpus(model)
-        _check_head(corpus, layer, head)
+        check_head(layer, head, layers=corpus.layers, heads=corpus.heads)
         pieces = [str(piece) for piece in corpus.wordpieces(corpus.sentence_rows(sentence))]
         weights = corpus.weights(sentence, layer=layer, head=head)
         largest = [
@@ -394,13 +394,6 @@ def _known(name: str, names: Collection[str]) -> str:
     if name not in names:
         raise StoreError(f"There is no {name[:80]!r}. Choose one of: {', '.join(names)}.")
     return name
-
-
-def _check_head(corpus: Corpus, layer: int, head: int) -> None:
-    if layer >= corpus.layers or head >= corpus.heads:
-        raise StoreError(
-            f"{corpus.title} has {corpus.layers} layers of {corpus.heads} heads. Choose layer 0 to {corpus.layers - 1} and head 0 to {corpus.heads - 1}."
-        )
 
 
 def _finite(number: object) -> float | None:

@@ -31,7 +31,17 @@ from dashboard.sentence.tree import tree_arcs, tree_svg
 from dashboard.ui.files import FORM, Table, file
 from dashboard.ui.text import significant
 from dashboard.web.admission import reader_left
-from dashboard.web.http import BASE, ONE_HEAD, bounded, check_head, codes, corpus_of, lasting, share_of_query
+from dashboard.web.http import (
+    BASE,
+    ONE_HEAD,
+    bounded,
+    check_head,
+    check_head_of,
+    codes,
+    corpus_of,
+    lasting,
+    share_of_query,
+)
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LEAST, MEANS, MOST_TOP, TOP, Mean
 from store import Corpus
@@ -224,9 +234,7 @@ def _mixing_table(sentence: Sentence) -> Table:
 
 
 def _check_head(sentence: Sentence, layer: int, head: int = 0) -> None:
-    layers, heads = sentence.query.shape[:2]
-    if layer >= layers or head >= heads:
-        abort(404, f"There is no head L{layer} H{head}. Choose one of L0 to L{layers - 1} and H0 to H{heads - 1}.")
+    check_head_of(layer, head, *sentence.query.shape[:2])
 
 
 def _check_position(sentence: Sentence, position: int) -> None:

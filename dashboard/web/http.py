@@ -30,7 +30,8 @@ from dashboard.web.paths import root
 from dashboard.web.results import DiskCache
 from dashboard.web.served_store import FILE_MEMORY, ServedStore
 from dashboard.web.state import FIELDS, WITHIN, Of
-from store import Corpus
+from store import Corpus, StoreError
+from store.repository import errors
 from store.schema.model import SOURCES
 
 #: Version of what the data routes answer: bytes, JSON, columns of files. Raise it when one of them changes: browsers keep
@@ -66,11 +67,15 @@ def corpus_of(served_store: ServedStore, snapshot: str, model: str) -> Corpus:
 
 def check_head(corpus: Corpus, layer: int, head: int) -> None:
     """Answer 404 where the model has no such head."""
-    if layer >= corpus.layers or head >= corpus.heads:
-        abort(
-            404,
-            f"There is no head L{layer} H{head}; there are L0 to L{corpus.layers - 1} and H0 to H{corpus.heads - 1}.",
-        )
+    check_head_of(layer, head, corpus.layers, corpus.heads)
+
+
+def check_head_of(layer: int, head: int, layers: int, heads: int) -> None:
+    """Answer 404 where a model of so many layers, of so many heads each, has no such head."""
+    try:
+        errors.check_head(layer, head, layers=layers, heads=heads)
+    except StoreError as error:
+        abort(404, str(error))
 
 
 def check_token(corpus: Corpus, token: int) -> None:

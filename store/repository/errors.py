@@ -58,6 +58,14 @@ class StoreCorrupt(StoreError):
     """A part of the store cannot be read or contradicts another."""
 
 
+def check_head(layer: int, head: int, *, layers: int, heads: int) -> None:
+    """Raise StoreError where a model of so many layers, of so many heads each, has no such head. Both count from 0."""
+    if not (0 <= layer < layers and 0 <= head < heads):
+        raise StoreError(
+            f"There is no head L{layer} H{head}. Choose one of L0 to L{layers - 1} and H0 to H{heads - 1}."
+        )
+
+
 def enter_process() -> None:
     """Note that icechunk runs in this process. StoreError where it ran before in one that this was forked from."""
     if _RUNS_IN and os.getpid() not in _RUNS_IN:
