@@ -1,9 +1,10 @@
-"""The image and the services of compose.yaml: they name what exists, in the versions of the project, and no secret."""
+"""The image, the services of compose.yaml and the recipe of conda: they name what exists, in the versions of the project, and no secret."""
 
 import json
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -15,6 +16,9 @@ from headscape.__main__ import COMMANDS
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 SERVICES = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]
+RECIPE = yaml.safe_load((ROOT / "docs/conda/recipe.yaml").read_text("utf-8"))
+#: What conda calls packages that PyPI calls otherwise; it has none whose name holds a capital letter, and no extras.
+OF_CONDA = {"torch": "pytorch", "prometheus-client": "prometheus_client"}
 OURS = ("server", "ingest")
 
 
@@ -117,3 +121,28 @@ def test_the_nightly_ingest_begins_anew_when_its_command_has_slept() -> None:
     assert commands == ["ingest", "expire"]
     assert SERVICES["ingest"]["command"][0].endswith("; exec sleep 1d")
     assert SERVICES["ingest"]["restart"] == "unless-stopped"
+
+
+def as_conda(requirement: str) -> str:
+    """A requirement of pyproject.toml as a recipe has it."""
+    found: Any = re.fullmatch(r"([\w.-]+)(?:\[[\w,]+])?(\S+)", requirement)
+    name = found[1].lower()
+    return f"{OF_CONDA.get(name, name)} {found[2]}"
+
+
+def test_the_recipe_of_conda_needs_what_the_project_needs() -> None:
+    python = f"python {PROJECT['requires-python'].replace(RECIPE['context']['python_min'], '${{ python_min }}')}"
+    assert RECIPE["requirements"]["run"] == [python, *map(as_conda, PROJECT["dependencies"])]
+    assert RECIPE["context"]["version"] == PROJECT["version"]
+
+
+def test_the_recipe_of_conda_bounds_what_the_extras_need() -> None:
+    needed = [line for name, extra in PROJECT["optional-dependencies"].items() if name != "test" for line in extra]
+    assert RECIPE["requirements"]["run_constraints"] == sorted(
+        {as_conda(line) for line in needed if not line.startswith("headscape[")}
+    )
+
+
+def test_the_recipe_of_conda_starts_the_same_command() -> None:
+    entries = dict(line.split(" = ") for line in RECIPE["build"]["python"]["entry_points"])
+    assert entries == PROJECT["scripts"]
