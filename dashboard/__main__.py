@@ -135,7 +135,8 @@ def _add_address_flags(parser: argparse.ArgumentParser) -> None:
         "--allowed-hosts",
         default="",
         metavar="NAME,...",
-        help="host names to answer to beside localhost and the address listened on; .example.org: all that end so",
+        help="host names to answer to beside localhost and the address listened on; .example.org: all that end so; "
+        "*, on a unix socket: all",
     )
     parser.add_argument(
         "--prefix",
@@ -195,7 +196,7 @@ def _serve(options: argparse.Namespace, serving: "Serving", make: "type[Server] 
     address = bind_of(options.host, options.port)
     shown = f"{options.host}, path " if socket_path(options.host) else f"http://{address}"
     print(f"Serving {options.store} at {shown}{serving.prefix}/ (Ctrl-C stops it).", flush=True)
-    if serving.allowed.every_address:
+    if serving.allowed.every_address and not socket_path(options.host):
         print(
             f"It answers to every IP address and to {serving.allowed}. Add names with --allowed-hosts=NAME,...",
             flush=True,
@@ -218,9 +219,8 @@ def _serving(options: argparse.Namespace) -> "Serving":
     from dashboard.web.security import allowed_hosts
 
     check_file(options.access_log)
-    bound = "localhost" if socket_path(options.host) else options.host
     return Serving(
-        allowed=allowed_hosts(bound, options.allowed_hosts.split(",")),
+        allowed=allowed_hosts(options.host, options.allowed_hosts.split(",")),
         prefix=path_prefix(options.prefix),
         proxies=address_list(options.trusted_proxies.split(","), flag="--trusted-proxies"),
         access=access_of(options, os.environ),

@@ -8,18 +8,19 @@ from pathlib import Path
 import pytest
 
 from dashboard import __main__ as command
-from dashboard.access.settings import SECRET, Access, access_of, add_flags, is_of_this_machine
+from dashboard.access.settings import SECRET, SECRET_FILE, Access, access_of, add_flags, is_of_this_machine
 from tests.access import write_users
 
 OIDC = ["--auth=oidc", "--oidc-discovery=https://id.example.org", "--oidc-client=heads", "--oidc-domains=example.org"]
 PROXY = ["--auth=proxy", "--identity-header=X-Forwarded-User", "--identity-from=10.0.0.0/24,::1,unix"]
 
 
-def access(*flags: str, host: str = "127.0.0.1", secret: str = "hidden") -> Access:
+def access(*flags: str, host: str = "127.0.0.1", secret: str = "hidden", **environment: str) -> Access:
     parser = argparse.ArgumentParser()
     add_flags(parser)
     return access_of(
-        argparse.Namespace(host=host, **vars(parser.parse_args(flags))), {SECRET: secret} if secret else {}
+        argparse.Namespace(host=host, **vars(parser.parse_args(flags))),
+        environment | ({SECRET: secret} if secret else {}),
     )
 
 
@@ -107,6 +108,19 @@ def test_flags_that_do_not_fit_are_one_sentence(flags: list[str], complaint: str
 def test_the_secret_is_read_from_the_environment_alone() -> None:
     with pytest.raises(ValueError, match=f"the variable {SECRET}"):
         access(*OIDC, secret="")
+
+
+def test_the_secret_of_a_provider_is_read_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "secret"
+    file.write_text("from a file\n")
+    provider = access(*OIDC, secret="", **{SECRET_FILE: str(file)}).provider
+    assert provider
+    assert provider.secret == "from a file"
+
+
+def test_a_secret_that_cannot_be_read_names_its_file(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"{SECRET_FILE}={tmp_path}/none cannot be read"):
+        access(*OIDC, **{SECRET_FILE: f"{tmp_path}/none"})
 
 
 def test_a_server_without_users_does_not_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

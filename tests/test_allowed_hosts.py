@@ -46,6 +46,12 @@ def test_more_names_can_be_allowed() -> None:
     assert "other.example.org" not in allowed
 
 
+def test_on_a_unix_socket_every_name_can_be_allowed() -> None:
+    assert all(host in allowed_hosts("unix:/run/x", ["*"]) for host in ("hub.example.org", "10.0.0.1:80", "[::1]:8050"))
+    assert "hub.example.org/x" not in allowed_hosts("unix:/run/x", ["*"])
+    assert "hub.example.org" not in allowed_hosts("unix:/run/x", ["heads.example.org"])
+
+
 @pytest.mark.parametrize("name", ["http://heads", "heads:8050", "*", "a b", "a..b", "a" * 64])
 def test_an_invalid_host_name_is_reported_before_serving(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["--port", "0", "--allowed-hosts", name]) == 1

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
@@ -13,6 +14,7 @@ from dashboard.web.addresses import LOOPBACK
 from dashboard.web.paths import path_prefix
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
+from tests.access import HTML, by_password
 from tests.client import assets
 
 PREFIX = "/head/x"
@@ -53,6 +55,17 @@ def test_a_proxy_may_take_the_prefix_away_and_say_so(header: str, tiny_store: st
     assert answer.status_code == 200
     assert f'src="{PREFIX}/assets/color_scheme.js"' in answer.text
     assert client.get("/heads", headers={header: "/other"}).status_code == 404
+
+
+@pytest.mark.parametrize(("path", "up"), [("/heads", "."), ("/docs/links.md", "./..")])
+def test_a_redirect_starts_where_the_request_was_if_a_proxy_took_the_prefix_away(
+    path: str, up: str, tiny_store: str, tmp_path: Path
+) -> None:
+    """jupyter-server-proxy puts the prefix before a path that begins with a slash, nginx does not."""
+    serving = Serving(prefix=PREFIX, access=by_password(tmp_path))
+    client = create_app(ServedStore(tiny_store), serving).server.test_client()
+    assert client.get(path, headers=HTML | {"X-ProxyContextPath": PREFIX}).location.startswith(f"{up}/login?next=")
+    assert client.get(f"{PREFIX}{path}", headers=HTML).location.startswith(f"{PREFIX}/login?next=")
 
 
 def test_a_proxy_that_takes_the_prefix_away_in_silence_is_no_endless_redirect(tiny_store: str) -> None:
@@ -98,7 +111,15 @@ def test_an_address_has_the_prefix_only_in_an_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "prefix"), [("", ""), ("/", ""), ("/x/y", "/x/y"), (" /x/y/ ", "/x/y"), ("/a.b~c", "/a.b~c")]
+    ("text", "prefix"),
+    [
+        ("", ""),
+        ("/", ""),
+        ("/x/y", "/x/y"),
+        (" /x/y/ ", "/x/y"),
+        ("/a.b~c", "/a.b~c"),
+        ("/user/a@b.org", "/user/a@b.org"),
+    ],
 )
 def test_a_prefix_is_a_path(text: str, prefix: str) -> None:
     assert path_prefix(text) == prefix

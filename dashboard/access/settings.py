@@ -18,6 +18,8 @@ STATE = Path("data/access")
 SESSION_HOURS = 12.0
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SECRET = "HEADSCAPE_OIDC_SECRET"
+#: Names a file that holds it: other processes of the user see an environment, and `docker inspect` shows it.
+SECRET_FILE = f"{SECRET}_FILE"
 WELL_KNOWN = "/.well-known/openid-configuration"
 _DOMAIN = re.compile(r"[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+")
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,64}")
@@ -109,7 +111,12 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "--session-hours", default="", help=f"hours until people sign in again (default {SESSION_HOURS:g})"
     )
     flags.add_argument("--oidc-discovery", default="", metavar="URL", help="address of an OpenID provider")
-    flags.add_argument("--oidc-client", default="", metavar="ID", help=f"its client; the secret is read from {SECRET}")
+    flags.add_argument(
+        "--oidc-client",
+        default="",
+        metavar="ID",
+        help=f"its client; the secret is read from {SECRET} or the file {SECRET_FILE}",
+    )
     flags.add_argument("--oidc-domains", default="", metavar="NAME,...", help="domains of e-mail to admit; * is all")
     flags.add_argument("--oidc-groups", default="", metavar="NAME,...", help="groups to admit: one is enough")
     flags.add_argument("--identity-header", default="", metavar="NAME", help="header in which a proxy names the person")
@@ -192,10 +199,10 @@ def _hours(text: str) -> float:
 
 
 def _provider(options: argparse.Namespace, environment: Mapping[str, str]) -> Provider:
-    secret, domains = environment.get(SECRET, ""), tuple(name.lower() for name in _names(options.oidc_domains))
+    secret, domains = _secret(environment), tuple(name.lower() for name in _names(options.oidc_domains))
     if not (options.oidc_discovery and options.oidc_client and secret):
         raise ValueError(
-            f"--auth=oidc needs --oidc-discovery=URL, --oidc-client=ID and the variable {SECRET}. Give all."
+            f"--auth=oidc needs --oidc-discovery=URL, --oidc-client=ID and the variable {SECRET} or {SECRET_FILE}. Give all."
         )
     if not domains and not options.oidc_groups:
         raise ValueError(
@@ -209,6 +216,18 @@ def _provider(options: argparse.Namespace, environment: Mapping[str, str]) -> Pr
     return Provider(
         _discovery(options.oidc_discovery), options.oidc_client, secret, domains, _names(options.oidc_groups)
     )
+
+
+def _secret(environment: Mapping[str, str]) -> str:
+    file = environment.get(SECRET_FILE)
+    if not file:
+        return environment.get(SECRET, "")
+    try:
+        return Path(file).read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(
+            f"{SECRET_FILE}={file} cannot be read as text. Name a file that the user of the server may read."
+        ) from error
 
 
 def _discovery(address: str) -> str:

@@ -19,13 +19,15 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 #: Headers in which a proxy names the path that it has taken away, such as jupyter-server-proxy.
 TAKEN = ("HTTP_X_PROXYCONTEXTPATH", "HTTP_X_FORWARDED_PREFIX")
+#: Key of the WSGI environment of a request whose prefix was taken away.
+WITHOUT = "headscape.without_prefix"
 #: Cookie with a letter for each time that a browser was led to the prefix; how often that is no accident, within seconds.
 LED, OFTEN, LED_SECONDS = "headscape-led", 3, 10
 OUTSIDE = (
     "This server answers under {prefix}/ alone. Open {prefix}/; a proxy must pass on the whole path, or name what it takes "
     "away in the header X-Forwarded-Prefix."
 )
-_PATH = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)*")
+_PATH = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~@-]+)*")
 
 
 def path_prefix(text: str) -> str:
@@ -39,7 +41,7 @@ def path_prefix(text: str) -> str:
     prefix = text.strip().rstrip("/")
     if not _PATH.fullmatch(prefix):
         raise ValueError(
-            f"--prefix={text} is not a path such as /team/heads. Use letters, digits and . _ ~ - between slashes."
+            f"--prefix={text} is not a path such as /team/heads. Use letters, digits and . _ ~ @ - between slashes."
         )
     return prefix
 
@@ -63,7 +65,7 @@ def serve_under(server: Flask, prefix: str) -> None:
         if f"{path}/".startswith(f"{prefix}/"):
             environ |= {"SCRIPT_NAME": prefix, "PATH_INFO": path[len(prefix) :]}
         elif any(environ.get(name, "").rstrip("/") == prefix for name in TAKEN):
-            environ["SCRIPT_NAME"] = prefix
+            environ |= {"SCRIPT_NAME": prefix, WITHOUT: True}
         return answer(environ, start_response)
 
     def check_prefix() -> Response | None:
@@ -80,6 +82,19 @@ def serve_under(server: Flask, prefix: str) -> None:
     if prefix:
         server.wsgi_app = strip  # type: ignore[method-assign]
         server.before_request(check_prefix)
+        server.after_request(_lead_from_here)
+
+
+def _lead_from_here(answer: Response) -> Response:
+    """Write a redirect from the address of the request on, for a proxy that takes the prefix away.
+
+    Some put the prefix before a path that begins with a slash (jupyter-server-proxy 4.6), others do not.
+    """
+    inside = f"{root()}/"
+    if WITHOUT in request.environ and (answer.location or "").startswith(inside):
+        up = "../" * (request.environ["PATH_INFO"].count("/") - 1)
+        answer.headers["Location"] = f"./{up}{(answer.location or '').removeprefix(inside)}"
+    return answer
 
 
 @dataclass(frozen=True, kw_only=True)

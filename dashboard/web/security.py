@@ -15,11 +15,14 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from werkzeug.exceptions import BadRequest
 from werkzeug.sansio.utils import host_is_trusted
 
+from dashboard.web.addresses import socket_path
 from dashboard.web.assets import VERSION, import_map_hashes, version
 
 CALLBACKS = "/_dash-update-component"
 #: Names of this machine that a browser resolves by itself.
 LOCAL = (".localhost", "127.0.0.1", "::1")
+#: What allows every host, on a unix socket.
+EVERY = "*"
 #: Headers of every response: no page of another origin reads it, frames it or learns a link of it.
 ALWAYS = {
     "X-Content-Type-Options": "nosniff",
@@ -46,11 +49,13 @@ class AllowedHosts:
     """Host names and addresses (without brackets) that the server answers to; `.example.org` allows every name under it.
 
     With `every_address` any address is allowed, for a server that listens on every address of its machine. That is safe:
-    only a name can be made to point elsewhere (DNS rebinding).
+    only a name can be made to point elsewhere (DNS rebinding). With `every_name` any name is allowed, for a server on a unix
+    socket, which no browser reaches: its proxy says to whom it answers.
     """
 
     names: tuple[str, ...] = LOCAL
     every_address: bool = False
+    every_name: bool = False
 
     def __contains__(self, host: str) -> bool:
         """Whether a request with this Host header is allowed."""
@@ -58,7 +63,7 @@ class AllowedHosts:
             return False
         address = _address(host)
         if address is None:
-            return host_is_trusted(host.lower(), self.names)
+            return self.every_name or host_is_trusted(host.lower(), self.names)
         return self.every_address or any(address == _address(name) for name in self.names)
 
     def __str__(self) -> str:
@@ -69,14 +74,19 @@ class AllowedHosts:
 def allowed_hosts(bound: str, more: Iterable[str], own: str | None = None) -> AllowedHosts:
     """The address the server is bound to, this machine's local names, and more; its own names where bound to all addresses.
 
-    `own` is the name of this machine, by default as the system says it.
+    On a unix socket `*` is every host. `own` is the name of this machine, by default as the system says it.
 
     Raises
     ------
     ValueError
         Where one of `more` is neither a host name nor an address.
     """
+    on_socket, more = socket_path(bound) is not None, list(more)
+    if on_socket and EVERY in more:
+        return AllowedHosts(every_address=True, every_name=True)
     names = [name for name in map(_host_name, more) if name]
+    if on_socket:
+        return AllowedHosts((*LOCAL, *names))
     address = _address(bound)
     if bound and (address is None or not address.is_unspecified):
         return AllowedHosts((*LOCAL, bound.lower(), *names))
