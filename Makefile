@@ -59,6 +59,7 @@ DAYS ?= 7
 URL ?=
 TORCH ?= torch==2.13.0
 ONLY ?=
+CHECK ?=
 PYTHON := .venv/bin/python
 # Recipes read variables from the environment: a shell interprets no quote, space or dash in them.
 export MODEL DATA CHOOSE LABELS SENTENCES TOKENS VECTORS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT SENTENCE_SPLIT DATA_SPLIT FIRST SPLIT VIEWS LABEL IMPORTANCE EPOCHS LEARNING_RATE FREEZE OUT \
@@ -69,7 +70,7 @@ export MODEL DATA CHOOSE LABELS SENTENCES TOKENS VECTORS MAX_LENGTH STORE DEVICE
 # Images of Docker often forbid Python to write bytecode: every process would compile thousands of modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install lock ingest projections finetune compare dashboard site describe verify mend expire debian docs hooks test test-all test-quick test-minimum imports lint check bench check-published clean
+.PHONY: help install lock ingest projections finetune compare dashboard site describe verify mend expire debian docs gallery hooks test test-all test-quick test-minimum imports lint check bench check-published clean
 
 help:       ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 17
@@ -114,6 +115,9 @@ lock:       ## write the versions of constraints.txt with their hashes to requir
 
 docs: .venv/tools  ## build the site of the documentation in build/site; a broken link or anchor is an error
 	@$(PYTHON) -m tests.docs_site
+
+gallery: install  ## take the pictures of docs/gallery.md from the default store, and write its figures (STORE; CHECK=1 compares)
+	@$(PYTHON) -m tests.gallery --store="$$STORE" $(if $(CHECK),--check)
 
 hooks: .venv/tools  ## let git run the checks of .pre-commit-config.yaml before each commit
 	@.venv/bin/pre-commit install

@@ -24,6 +24,8 @@ from dashboard.web.paths import root
 
 _TREE = Path(__file__).parents[1]
 FOLDER = _TREE / "docs"
+#: Pictures of the gallery, and where the documentation supposes the dashboard that its links open: here, it is this server.
+PICTURES, SERVED = FOLDER / "gallery", "http://127.0.0.1:8050"
 #: A formula in LaTeX, within a line of text (`$p_{ij}$`) or on lines of its own between two pairs of `$`.
 _FORMULA = re.compile(r"\$\$(?P<block>[^$]+)\$\$|\$(?P<line>[^$\n]+)\$")
 _PAGE, _STYLE = ((Path(__file__).parent / f"documentation.{kind}").read_text("utf-8") for kind in ("html", "css"))
@@ -32,6 +34,7 @@ _POLICY = "; ".join(
         "default-src 'none'",
         f"style-src 'sha256-{b64encode(sha256(_STYLE.encode()).digest()).decode()}'",
         "font-src 'self'",
+        "img-src 'self'",
         "base-uri 'none'",
         "frame-ancestors 'self'",
     ]
@@ -106,9 +109,16 @@ def register(server: Flask) -> None:
     def documentation(name: str) -> Response:
         if name not in (listed := names(_TREE)):
             abort(404, f"There is no page {name[:40]} of the documentation. There are {', '.join(listed)}.")
+        shown = content(name).replace(f'href="{SERVED}/', f'href="{root()}/')
         page = render_template_string(
-            _PAGE, style=_STYLE, fonts=FONTS, root=root(), content=content(name), names=listed, name=name
+            _PAGE, style=_STYLE, fonts=FONTS, root=root(), content=shown, names=listed, name=name
         )
         response = Response(page, mimetype="text/html")
         response.headers["Content-Security-Policy"] = _POLICY
         return response
+
+    @server.get("/docs/gallery/<name>")
+    def picture(name: str) -> Response:
+        if name not in {path.name for path in PICTURES.glob("*.webp")}:
+            abort(404, f"There is no picture {name[:40]} in the gallery.")
+        return Response((PICTURES / name).read_bytes(), mimetype="image/webp")

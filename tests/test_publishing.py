@@ -1,11 +1,8 @@
 """A store as a folder of pages: every link leads somewhere, every number is the server's, and no text leaves that must stay."""
 
 import errno
-import functools
-import http.server
 import json
 import re
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
@@ -23,6 +20,7 @@ from dashboard.web.served_store import ServedStore
 from store import Corpus, open_corpus
 from store.snapshot import open_snapshot
 from tests.accessibility import is_accessible
+from tests.file_server import file_server
 
 ROOT = Path(__file__).parents[1]
 #: Where the site lies below the address of its server.
@@ -231,21 +229,11 @@ def test_a_store_that_is_not_there_leaves_nothing_behind(tmp_path: Path, capsys:
 # -- in a browser -------------------------------------------------------------------------------------
 
 
-class _Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_given: object) -> None:
-        """Nothing in the output of the tests."""
-
-
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
     """The address of the site on a server of files, below a prefix."""
-    handler = functools.partial(_Quiet, directory=site.parents[1])
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/{PREFIX}/"
-        server.shutdown()
-        thread.join()
+    with file_server(site.parents[1]) as server:
+        yield f"{server}/{PREFIX}/"
 
 
 def opened(chromium: Browser, address: str, problems: list[str]) -> Page:

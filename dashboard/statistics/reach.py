@@ -30,6 +30,8 @@ from store.reach import FEWEST, KINDS
 from store.repository.errors import NotIngested
 from store.schema.mixing import TARGETS
 
+#: Where the section is on page Statistics.
+PLACE = "reach"
 _REACH = defined(
     "reach",
     "Attention: the weight that the token gets from the vector's tokens, mean over heads and over the layers so far, over even attention.",
@@ -58,7 +60,7 @@ def reach_section(context: Context) -> list[object]:
         term("reach"),
         ", beside the attention it gets.",
     ]
-    title = html.H2("Which tokens a vector is made of")
+    title = html.H2("Which tokens a vector is made of", id=PLACE)
     return [title, html.P(shown, className="caption"), *counted, controls, deferred(context, REACH)]
 
 

@@ -2,11 +2,8 @@
 
 import subprocess
 import tempfile
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import cache, partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from statistics import median
 
@@ -19,6 +16,7 @@ from tests.bench.page_cost import PATIENCE, Cost, NotUsable, measure
 from tests.bench.peer_environments import delivered, python_of
 from tests.bench.peer_views import HEADS, LAYERS, VIEWS, View
 from tests.bench.table import show
+from tests.file_server import file_server
 
 ROUNDS = 3
 #: Seconds beyond which a page is not opened again.
@@ -91,7 +89,7 @@ def open_peer(view: View, source: Path) -> Cost:
         tokens = len(arrays["tokens"])
     with tempfile.TemporaryDirectory() as folder:
         _write_page(view, source, Path(folder) / "page.html")
-        with _served(folder) as address:
+        with file_server(folder) as address:
             return measure(f"{address}/page.html", view.condition(tokens), _delivered())
 
 
@@ -108,16 +106,3 @@ def _write_page(view: View, source: Path, page: Path) -> None:
 
 
 _delivered = cache(delivered)
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None: ...
-
-
-@contextmanager
-def _served(folder: str) -> Iterator[str]:
-    """The address of a plain server of files."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=folder)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()

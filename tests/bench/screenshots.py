@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from tests.accessibility import KNOWN, serious
 from tests.bench.browser import production_server
-from tests.bench.complete_page import wait_until_complete
+from tests.bench.complete_page import opened
 from tests.bench.table import show
 from tests.browser import CHROMIUM, FLAGS, GOT_IT
 
@@ -87,11 +87,7 @@ def _in_scheme(
 
 def _photograph_page(page: Page, url: str, file: Path) -> tuple[str, ...]:
     """Write the whole page to a file; what is wrong with it."""
-    errors: list[str] = []
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto(url)
-    wait_until_complete(page)
+    errors = opened(page, url)
     page.screenshot(path=file, full_page=True)
     beyond = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     wide = [f"{beyond} pixels wider than the window"] if beyond > 0 else []
