@@ -53,4 +53,4 @@ def test_language_models_get_a_list_of_every_page_with_its_sections(tmp_path: Pa
     listed = llms_text(tmp_path / "pages")
     assert listed.startswith("# Headscape\n\n> Headscape shows what every attention head of an encoder does")
     assert re.findall(r"^- \[[^]]+\]\(([^)]+)\): .", listed, re.MULTILINE) == sorted([*PAGES, "changelog.md"])
-    assert "- [In a notebook](notebook.md): A model of your own, A store, For programs, Saving\n" in listed
+    assert "- [In a notebook](notebook.md): A model of your own, A store, For programs, Other tools, Saving\n" in listed

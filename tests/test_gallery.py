@@ -28,8 +28,10 @@ def server(default_store: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def page(open_shared: Open, server: str) -> Page:
-    """One for all links, shown one after the other."""
-    return open_shared(f"{server}/lessons")
+    """One for all links, shown one after the other: a page that is not there yet goes to no link."""
+    page = open_shared(f"{server}/lessons")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    return page
 
 
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.name)
