@@ -37,6 +37,7 @@ RUN /opt/pip/bin/pip --python=.venv/bin/python install --no-cache-dir --no-deps 
   && .venv/bin/python -m compileall -q headscape store ingest dashboard && rm -r build headscape.egg-info
 # The server shows these pages.
 COPY docs/*.md docs/
+COPY docs/gallery docs/gallery
 
 FROM python
 COPY --from=installed /opt/headscape /opt/headscape

@@ -1,10 +1,6 @@
 """The tile of JupyterLab's launcher, and the server that a real Jupyter starts by it: its path passed on whole, and cut off."""
 
 import json
-import os
-import subprocess
-import sys
-import time
 import urllib.request
 from collections.abc import Iterator
 from importlib.metadata import entry_points
@@ -18,6 +14,7 @@ from tornado.web import HTTPError as Page
 from dashboard.web.http import data_link
 from headscape import jupyter
 from store import Corpus
+from tests.notebook_servers import running
 from tests.reverse_proxies import free_port
 
 ROOT = Path(__file__).parents[1]
@@ -68,22 +65,13 @@ def hub(tiny_store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
     folder, port = tmp_path_factory.mktemp("jupyter"), free_port()
     (folder / "config.py").write_text(CUT)
     flags = [f"--ServerApp.port={port}", f"--ServerApp.base_url={USER}", "--ServerApp.allow_remote_access=True"]
-    command = [sys.executable, "-m", "jupyter_server", "--allow-root", "--no-browser", f"--config={folder}/config.py"]
-    command += ["--IdentityProvider.token=", "--ServerApp.port_retries=0"]
+    flags += ["--allow-root", "--no-browser", f"--config={folder}/config.py", "--IdentityProvider.token="]
     names = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
-    environment = os.environ | dict.fromkeys(names, str(folder)) | {jupyter.STORE: tiny_store, "PYTHONPATH": str(ROOT)}
-    with (
-        (folder / "log").open("w") as log,
-        subprocess.Popen([*command, *flags], cwd=folder, env=environment, stdout=log, stderr=log) as process,
-    ):
-        address = f"http://127.0.0.1:{port}{USER}"
-        try:
-            while asked(f"{address}api")[0] != 200:
-                assert process.poll() is None, (folder / "log").read_text()
-                time.sleep(0.2)
-            yield address
-        finally:
-            process.terminate()
+    environment = dict.fromkeys(names, str(folder)) | {jupyter.STORE: tiny_store}
+    address = f"http://127.0.0.1:{port}{USER}"
+    command = ["jupyter_server", *flags, "--ServerApp.port_retries=0"]
+    with running(command, folder, environment, ready=f"{address}api"):
+        yield address
 
 
 def asked(address: str, body: object = None) -> tuple[int, bytes]:

@@ -1,14 +1,7 @@
 """A widget in a real JupyterLab: drawn, selected, read back, saved, and drawn again in a kernel that knows nothing of it."""
 
 import json
-import os
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
-from http.client import HTTPConnection
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,11 +9,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.notebook_servers import running
+from tests.reverse_proxies import free_port
+
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(find_spec("jupyterlab") is None, reason="`make docs` installs JupyterLab"),
 ]
-ROOT = Path(__file__).parents[1]
 #: Settings of JupyterLab: widgets are saved with the notebook, nobody is asked for news.
 SETTINGS = {
     "jupyter-widgets/jupyterlab-manager/plugin": {"saveState": True},
@@ -46,36 +41,13 @@ def lab(tmp_path: Path) -> Iterator[str]:
     (tmp_path / "config/labconfig/page_config.json").write_text(json.dumps(NO_BUILD))
     folders = {"JUPYTERLAB_SETTINGS_DIR": "settings", "JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data"}
     folders |= {"JUPYTERLAB_WORKSPACES_DIR": "workspaces", "IPYTHONDIR": "ipython", "JUPYTER_RUNTIME_DIR": "runtime"}
-    with listening(tmp_path, {name: str(tmp_path / folder) for name, folder in folders.items()}) as address:
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+    command = ["jupyterlab", f"--port={port}", "--ServerApp.port_retries=0", f"--ServerApp.root_dir={tmp_path}"]
+    command += ["--no-browser", "--allow-root", "--IdentityProvider.token="]
+    environment = {name: str(tmp_path / folder) for name, folder in folders.items()}
+    with running(command, tmp_path, environment, ready=f"{address}/api"):
         yield address
-
-
-@contextmanager
-def listening(folder: Path, folders: dict[str, str]) -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    options = ["--no-browser", "--allow-root", "--IdentityProvider.token=", f"--ServerApp.root_dir={folder}"]
-    command = [sys.executable, "-m", "jupyterlab", f"--port={port}", "--ServerApp.port_retries=0", *options]
-    environment = os.environ | folders | {"PYTHONPATH": str(ROOT)}
-    with (
-        (folder / "log").open("w") as log,
-        subprocess.Popen(command, env=environment, stdout=log, stderr=log) as process,
-    ):
-        try:
-            while not answers(port):
-                assert process.poll() is None, (folder / "log").read_text()
-                time.sleep(0.2)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.terminate()
-
-
-def answers(port: int) -> bool:
-    with closing(HTTPConnection("127.0.0.1", port, timeout=5)) as connection, suppress(OSError):
-        connection.request("GET", "/api")
-        return connection.getresponse().read() != b""
-    return False
 
 
 def write(path: Path, cells: list[dict[str, Any]], metadata: dict[str, Any]) -> None:

@@ -1,24 +1,19 @@
 """Widgets in a real marimo: drawn, selected and read back."""
 
-import os
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
-from http.client import HTTPConnection
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.notebook_servers import running
+from tests.reverse_proxies import free_port
+
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(find_spec("marimo") is None, reason="`make docs` installs marimo"),
 ]
-ROOT = Path(__file__).parents[1]
 #: A notebook with a sentence of a model, what is selected of it, and the points of a store.
 NOTEBOOK = """
 import marimo
@@ -72,29 +67,11 @@ def notebook(tiny_model: Path, tiny_store: str, tmp_path: Path) -> Iterator[str]
     """The address of a marimo that shows the notebook."""
     file = tmp_path / "notebook.py"
     file.write_text(NOTEBOOK.format(model=str(tiny_model), store=tiny_store))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "marimo", "run", file.name, "--headless", "--no-token", f"--port={port}"]
-    folders = {"HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
-    with (
-        (tmp_path / "log").open("w") as log,
-        subprocess.Popen(command, cwd=tmp_path, env=os.environ | folders, stdout=log, stderr=log) as process,
-    ):
-        try:
-            while not answers(port):
-                assert process.poll() is None, (tmp_path / "log").read_text()
-                time.sleep(0.2)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.terminate()
-
-
-def answers(port: int) -> bool:
-    with closing(HTTPConnection("127.0.0.1", port, timeout=5)) as connection, suppress(OSError):
-        connection.request("GET", "/health")
-        return connection.getresponse().status == 200
-    return False
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+    command = ["marimo", "run", file.name, "--headless", "--no-token", f"--port={port}"]
+    with running(command, tmp_path, {"HOME": str(tmp_path)}, ready=f"{address}/health"):
+        yield address
 
 
 def opened(chromium: Browser, address: str) -> Page:

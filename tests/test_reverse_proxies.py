@@ -104,7 +104,7 @@ def test_every_address_of_a_page_has_the_prefix_and_is_answered(name: str, asked
     assert {url for url in found if not url.startswith((f"{PREFIX}/", "data:"))} == set()
     # Others the browser completes, by what is pointed at.
     files = [url for url in found if "/data/" in url and "." in urlsplit(url).path.rpartition("/")[2]]
-    assert files or name in ("store", "notes", "server")
+    assert files or name in ("lessons", "store", "notes", "server")
     assert {url: status for url in files if (status := asked.ask(url)[0]) != 200} == {}
 
 
