@@ -105,8 +105,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--sentences", type=count, metavar="N", help="first sentences that count (default: all with vectors)"
     )
-    parser.add_argument("--layer", type=_place, metavar="L", help="datasets: layer of the head, from 0")
-    parser.add_argument("--head", type=_place, metavar="H", help="datasets: the head in its layer, from 0")
+    parser.add_argument("--layer", type=int, metavar="L", help="datasets: layer of the head, from 0")
+    parser.add_argument("--head", type=int, metavar="H", help="datasets: the head in its layer, from 0")
     parser.add_argument(
         "--keys", type=count, metavar="N", help="datasets: the N keys with most attention (default: all weights)"
     )
@@ -119,10 +119,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--model-licence", default="", metavar="TEXT", help="licence of the model")
     parser.add_argument("--data-licence", default="", metavar="TEXT", help="licence of the data")
     return parser
-
-
-def _place(text: str) -> int:
-    return count(str(int(text) + 1)) - 1
 
 
 if __name__ == "__main__":

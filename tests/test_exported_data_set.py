@@ -71,10 +71,8 @@ def test_without_text_there_are_no_tokens(tiny_store: str, tmp_path: Path) -> No
     ("flags", "sentence"),
     [
         (["--layer=0"], "A data set is of one head. Give --layer and --head."),
-        (
-            ["--layer=0", "--head=2"],
-            "There is no head L0 H2. Choose one of L0 to L1 and H0 to H1.",
-        ),
+        (["--layer=0", "--head=2"], "There is no head L0 H2. Choose one of L0 to L1 and H0 to H1."),
+        (["--layer=-1", "--head=0"], "There is no head L-1 H0. Choose one of L0 to L1 and H0 to H1."),
     ],
 )
 def test_a_head_that_is_not_there_is_one_sentence(
