@@ -20,10 +20,10 @@ from store.kernels.heads import head_labels
 from store.kernels.replacement import MeanPatterns
 from store.means import ChosenTokens, Watch, contrast_statistics, part_means, part_statistics
 from store.mixing import context_mixing
+from store.reach import ReachResults
 from store.repository.arrays import Groups, Views, missing_statistics, stored_vectors, with_keys, with_statistics
 from store.repository.errors import StoreError
 from store.repository.tiles import read_rows
-from store.results import StageResults
 from store.rules import RuleSentences, RuleText, chosen_rules, predict, read_tables, sentences_within
 from store.schema.model import ROLES, counted_size
 from store.schema.pictures import LARGEST_COORDINATE
@@ -36,7 +36,7 @@ KEPT_TABLES = 8
 MEAN_SENTENCES, MEAN_WEIGHTS = 60, 1 << 19
 
 
-class Corpus(StageResults):
+class Corpus(ReachResults):
     """What one model does on one corpus, read at one snapshot. Every array is read when it is first used.
 
     Attributes
@@ -157,7 +157,7 @@ class Corpus(StageResults):
         `method` is one of `store.schema.mixing.METHODS`. With `rolled_out`, shares of the input tokens after each layer: the product of the
         matrices up to it. StoreError without such a sentence or method, NotIngested where the ingest kept no products.
         """
-        return context_mixing(self, sentence, method, rolled_out=rolled_out)
+        return context_mixing(self, self.weights, self.value_norm, sentence, method, rolled_out=rolled_out)
 
     # -- head statistics ----------------------------------------------------------------------------
 

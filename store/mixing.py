@@ -1,6 +1,7 @@
 """Context mixing of one stored sentence, by a method that needs no model."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -8,26 +9,32 @@ from numpy.typing import NDArray
 
 from store.kernels.mixing import layer_matrix, roll_out
 from store.repository.errors import NotIngested, StoreError
+from store.results import MIXING_REMEDY, StageResults
 from store.schema.mixing import METHODS
-
-if TYPE_CHECKING:
-    from store.corpus import Corpus
 
 #: Queries whose patterns of all heads are in memory at once.
 QUERIES = 256
 
 
-def context_mixing(corpus: "Corpus", sentence: int, method: str, *, rolled_out: bool = False) -> xr.DataArray:
-    """As `Corpus.context_mixing` has it."""
+def context_mixing(
+    corpus: StageResults,
+    weights: Callable[..., NDArray[np.float32]],
+    value_norm: xr.DataArray,
+    sentence: int,
+    method: str,
+    *,
+    rolled_out: bool = False,
+) -> xr.DataArray:
+    """As `Corpus.context_mixing` has it; `weights` and `value_norm` are those of the corpus."""
     if method not in METHODS:
         raise StoreError(f"There is no context mixing by {method!r}. Choose one of: {', '.join(METHODS)}.")
-    rows = corpus.sentence_rows(sentence)
-    lacking: list[Any] = [None] * corpus.layers
+    rows, layers = corpus.sentence_rows(sentence), value_norm.sizes["layer"]
+    lacking: list[Any] = [None] * layers
     products = read_products(corpus, sentence) if method == "globenc" else lacking
-    norms = corpus.value_norm.variable[..., rows].values.astype(np.float32) if method == "norm" else lacking
+    norms = value_norm.variable[..., rows].values.astype(np.float32) if method == "norm" else lacking
 
     def matrix(layer: int, queries: NDArray[np.integer]) -> NDArray[np.float32]:
-        pattern = corpus.weights(sentence, layer=layer, queries=queries)
+        pattern = weights(sentence, layer=layer, queries=queries)
         own: NDArray[np.float32] = layer_matrix(
             method, pattern, value_norm=norms[layer], products=products[layer], queries=queries
         )
@@ -35,13 +42,13 @@ def context_mixing(corpus: "Corpus", sentence: int, method: str, *, rolled_out: 
 
     tokens = np.arange(rows.stop - rows.start)
     parts = [tokens[start : start + QUERIES] for start in range(0, len(tokens), QUERIES)]
-    matrices = [np.concatenate([matrix(layer, queries) for queries in parts]) for layer in range(corpus.layers)]
-    labels = corpus.piece_labels(sentence) | {"layer": np.arange(corpus.layers)}
+    matrices = [np.concatenate([matrix(layer, queries) for queries in parts]) for layer in range(layers)]
+    labels = corpus.piece_labels(sentence) | {"layer": np.arange(layers)}
     shares = roll_out(matrices) if rolled_out else np.stack(matrices)
     return xr.DataArray(shares, labels, ("layer", "query_token", "key_token"), name=method)
 
 
-def has_products(corpus: "Corpus", sentence: int) -> bool:
+def has_products(corpus: StageResults, sentence: int) -> bool:
     """Whether the store has the inner products of the tokens of a sentence."""
     try:
         return sentence < int(corpus.mixing.attrs["sentences"])
@@ -49,15 +56,13 @@ def has_products(corpus: "Corpus", sentence: int) -> bool:
         return False
 
 
-def read_products(corpus: "Corpus", sentence: int) -> NDArray[np.float16]:
+def read_products(corpus: StageResults, sentence: int) -> NDArray[np.float16]:
     """Inner products of the tokens of a sentence (layer, token, product), times a power of two.
 
     NotIngested where the ingest kept none of it.
     """
     mixing = corpus.mixing
     if sentence >= mixing.attrs["sentences"]:
-        raise NotIngested(
-            f"Context mixing: not computed of sentence {sentence}.", "Run `headscape ingest --mixing=auto`."
-        )
+        raise NotIngested(f"Context mixing: not computed of sentence {sentence}.", MIXING_REMEDY)
     products: NDArray[np.float16] = mixing["product"].variable[..., corpus.sentence_rows(sentence)].values
     return products.swapaxes(1, 2)

@@ -6,7 +6,7 @@ same: what is hidden in attention is the difference. Tokens are grouped by kinds
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -21,11 +21,9 @@ from store.means import check_chosen
 from store.process import one_thread
 from store.repository.arrays import array_of
 from store.repository.errors import NotIngested, StoreError
+from store.results import MIXING_REMEDY, StageResults
 from store.schema.mixing import TARGET_SOURCES, TARGETS
 from store.schema.model import BOUNDS, SOURCES
-
-if TYPE_CHECKING:
-    from store.results import StageResults
 
 #: Kinds of class that tokens are grouped by -> as people read them.
 KINDS: Mapping[str, str] = {
@@ -34,8 +32,6 @@ KINDS: Mapping[str, str] = {
     "relation": "dependency",
     "position": "position",
 }
-#: What adds the stage of context mixing to a store.
-MIXING_REMEDY = "Run `headscape ingest --mixing=auto`."
 #: A class of fewer sentences is left out: intervals of few are too narrow (docs/statistics.md).
 FEWEST = 20
 #: Error of a reach: it is rounded to float16, and follows from numbers that are.
@@ -102,7 +98,7 @@ def _reached(targets: Floats, matrices: Floats) -> Floats:
     return targets
 
 
-def reaches_follow(corpus: "StageResults", model: zarr.Group, sentences: Sequence[int]) -> bool:
+def reaches_follow(corpus: StageResults, model: zarr.Group, sentences: Sequence[int]) -> bool:
     """Whether the reaches of every sentence are parts of a whole, and those of some follow from the products; where none is stored they do."""
     if corpus.mixing.attrs.get("reached_sentences", 0) < corpus.n_sentences:
         return True
@@ -118,7 +114,7 @@ def reaches_follow(corpus: "StageResults", model: zarr.Group, sentences: Sequenc
     return True
 
 
-def _are_whole(corpus: "StageResults", reach: NDArray[np.float16], tokens: Mask) -> bool:
+def _are_whole(corpus: StageResults, reach: NDArray[np.float16], tokens: Mask) -> bool:
     """Whether the reaches (target, layer, row) of each sentence sum to its tokens, where it has some of a target: (target, token)."""
     size = corpus.sentences.row_size.values
     starts = np.cumsum(size) - size
@@ -129,7 +125,7 @@ def _are_whole(corpus: "StageResults", reach: NDArray[np.float16], tokens: Mask)
 
 
 def reach_by(
-    corpus: "StageResults",
+    corpus: StageResults,
     kind: str,
     target: str,
     *,
@@ -139,7 +135,7 @@ def reach_by(
     watch: Watch = lambda _: None,
     only: Sequence[str] | None = None,
 ) -> xr.Dataset:
-    """As `StageResults.reach_by` has it; with `only` intervals are of these classes alone, and NaN of all others."""
+    """As `Corpus.reach_by` has it; with `only` intervals are of these classes alone, and NaN of all others."""
     tokens = ClassedTokens(corpus, kind, target, layers)
     every = tokens.means(chosen, "reach", "received", "hidden")
     own = every.only(every.sentences >= fewest)
@@ -158,7 +154,7 @@ def reach_by(
 
 
 def reach_contrast(
-    corpus: "StageResults",
+    corpus: StageResults,
     kind: str,
     target: str,
     *,
@@ -169,7 +165,7 @@ def reach_contrast(
     watch: Watch = lambda _: None,
     only: Sequence[str] | None = None,
 ) -> xr.Dataset:
-    """As `StageResults.reach_contrast` has it; `only` as in `reach_by`."""
+    """As `Corpus.reach_contrast` has it; `only` as in `reach_by`."""
     tokens = ClassedTokens(corpus, kind, target, layers)
     counts = sentence_counts(corpus.mixing.attrs["seed"], corpus.n_sentences)
     means = [tokens.means(part, "reach") for part in (chosen, others)]
@@ -223,7 +219,7 @@ class ClassedTokens:
         the tokens of the sentence; `excess`, the share less an even share.
     """
 
-    def __init__(self, corpus: "StageResults", kind: str, target: str, layers: Sequence[int]) -> None:
+    def __init__(self, corpus: StageResults, kind: str, target: str, layers: Sequence[int]) -> None:
         if kind not in KINDS:
             raise StoreError(f"There is no kind of token {kind!r}. Choose one of: {', '.join(KINDS)}.")
         if target not in TARGETS:
@@ -281,7 +277,7 @@ class ClassedTokens:
         return xr.Dataset({name: (dims[3 - values.ndim :], values) for name, values in numbers.items()}, labels)
 
 
-def classes_of(corpus: "StageResults", kind: str) -> tuple[NDArray[np.int64], NDArray[np.object_]]:
+def classes_of(corpus: StageResults, kind: str) -> tuple[NDArray[np.int64], NDArray[np.object_]]:
     """The class of each token by a kind, -1 for none, and the names of the classes: (token,) and (class,)."""
     if kind == "wordpiece":
         return corpus.tokens.token_id.values[corpus.rows].astype(np.int64), corpus.vocab
@@ -291,3 +287,83 @@ def classes_of(corpus: "StageResults", kind: str) -> tuple[NDArray[np.int64], ND
     word = corpus.token_words[corpus.rows]
     codes = np.where(word >= 0, corpus.words.table[kind].values[word], -1).astype(np.int64)
     return codes, np.array(corpus.words.names(kind), object)
+
+
+class ReachResults(StageResults):
+    """The results of the stages, and how far classes of tokens reach."""
+
+    def reach_by(
+        self,
+        kind: str = "wordpiece",
+        target: str = "sentence",
+        *,
+        layer: int | None = None,
+        chosen: Mask | None = None,
+        fewest: int = FEWEST,
+        watch: Watch = lambda _: None,
+    ) -> xr.Dataset:
+        """Reach of tokens by class: mean over sentences of the mean over the tokens of a class, with 95% intervals by bootstrap over sentences.
+
+        Parameters
+        ----------
+        kind
+            One of `store.reach.KINDS`.
+        target
+            Vector that is reached: `cls`; `sentence` or `word`, the mean vector of all tokens or of the words.
+        layer
+            0-based; None for all.
+        chosen
+            (n_tokens,), which of `rows` count; None for all.
+        fewest
+            Classes of fewer sentences are left out.
+        watch
+            Called with the finished share, 0 to 1; an error that it raises ends the computation.
+
+        Returns
+        -------
+        `reach`, `received` (attention weight that the tokens get from the target, mean over the layers up to this one, over even attention) and
+        `hidden`, the reach less that, and `share` of the target's vector that all tokens of the class make up (layer, category), each with its
+        `_interval` (bound, layer, category); `hidden_found`, whether attention and reach differ at 5% false discoveries (Benjamini and
+        Hochberg); `tokens` and `sentences` (category). NotIngested without reaches, or words where the kind needs them.
+
+        Examples
+        --------
+        >>> by_word = corpus.reach_by("wordpiece", "cls", layer=5)  # doctest: +SKIP
+        >>> by_word.reach[0].sortby(by_word.reach[0])[-10:]  # doctest: +SKIP
+        """
+        layers = self._these_layers(layer)
+        return reach_by(self, kind, target, layers=layers, chosen=chosen, fewest=fewest, watch=watch)
+
+    def reach_contrast(
+        self,
+        kind: str,
+        target: str,
+        chosen: Mask,
+        *,
+        others: Mask | None = None,
+        layer: int | None = None,
+        fewest: int = FEWEST,
+        watch: Watch = lambda _: None,
+    ) -> xr.Dataset:
+        """What the target's vectors are made of in chosen sentences and in `others`, by default all others; options as of `reach_by`.
+
+        Returns
+        -------
+        `own_share` and `rest_share` (layer, category), the share of the target's vector that all tokens of the class make up, 0 in a sentence
+        without, and `share_difference`; `even_difference` (category), what the numbers of tokens alone would make of it; `excess_difference`,
+        the difference beyond that; `own_reach`, `rest_reach` and `reach_difference` of the tokens that there are, NaN where either has fewer than
+        `fewest` sentences. Each has its `_interval` (bound, layer, category), and each difference `_found`: by Welch's t test over sentences at 5%
+        false discoveries among all classes and layers. `since` (category): the first layer from which on the excess is found in every layer, -1
+        for none. `own_tokens`, `own_sentences`, `rest_tokens`, `rest_sentences` (category).
+
+        Examples
+        --------
+        >>> positive = corpus.sentences.label.values[corpus.tokens.sentence_index.values[corpus.rows]] == 1  # doctest: +SKIP
+        >>> corpus.reach_contrast("wordpiece", "sentence", positive).share_difference.sel(category="great")  # doctest: +SKIP
+        """
+        rest = ~chosen if others is None else others
+        layers = self._these_layers(layer)
+        return reach_contrast(self, kind, target, chosen=chosen, others=rest, layers=layers, fewest=fewest, watch=watch)
+
+    def _these_layers(self, layer: int | None) -> list[int]:
+        return list(range(self.token_reach.sizes["layer"])) if layer is None else [layer]

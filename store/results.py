@@ -4,10 +4,8 @@ from functools import cached_property
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from store.head_numbers import HeadNumbers, read_head_numbers
-from store.kernels.classes import Watch
 from store.kernels.intervals import ShareReplicates, draw_counts
 from store.kernels.relations import (
     DIRECTION_TITLES,
@@ -21,7 +19,6 @@ from store.kernels.relations import (
 )
 from store.kernels.roles import THRESHOLD
 from store.process import one_thread
-from store.reach import FEWEST, MIXING_REMEDY, reach_by, reach_contrast
 from store.repository.arrays import Groups, with_written_attributes, written
 from store.repository.errors import NotIngested
 from store.roles import head_roles, roles_of, rules_of, tests_of
@@ -29,6 +26,9 @@ from store.rules import RuleSentences
 from store.schema.corpus import ALL, GAP
 from store.schema.model import PAIR_NUMBERS
 from store.text import REMEDY, WORDS_REMEDY, CorpusText
+
+#: What adds the stage of context mixing to a store.
+MIXING_REMEDY = "Run `headscape ingest --mixing=auto`."
 
 
 class StageResults(CorpusText):
@@ -102,82 +102,6 @@ class StageResults(CorpusText):
             raise NotIngested("What each token reaches: not computed.", MIXING_REMEDY)
         labels = self.tokens[["position", "sentence_index", "token_flags"]].data_vars
         return mixing["reach"].isel(token=slice(0, self.tokens.sizes["token"])).assign_coords(labels)
-
-    def reach_by(
-        self,
-        kind: str = "wordpiece",
-        target: str = "sentence",
-        *,
-        layer: int | None = None,
-        chosen: NDArray[np.bool_] | None = None,
-        fewest: int = FEWEST,
-        watch: Watch = lambda _: None,
-    ) -> xr.Dataset:
-        """Reach of tokens by class: mean over sentences of the mean over the tokens of a class, with 95% intervals by bootstrap over sentences.
-
-        Parameters
-        ----------
-        kind
-            One of `store.reach.KINDS`.
-        target
-            Vector that is reached: `cls`; `sentence` or `word`, the mean vector of all tokens or of the words.
-        layer
-            0-based; None for all.
-        chosen
-            (n_tokens,), which of `rows` count; None for all.
-        fewest
-            Classes of fewer sentences are left out.
-        watch
-            Called with the finished share, 0 to 1; an error that it raises ends the computation.
-
-        Returns
-        -------
-        `reach`, `received` (attention weight that the tokens get from the target, mean over the layers up to this one, over even attention) and
-        `hidden`, the reach less that, and `share` of the target's vector that all tokens of the class make up (layer, category), each with its
-        `_interval` (bound, layer, category); `hidden_found`, whether attention and reach differ at 5% false discoveries (Benjamini and
-        Hochberg); `tokens` and `sentences` (category). NotIngested without reaches, or words where the kind needs them.
-
-        Examples
-        --------
-        >>> by_word = corpus.reach_by("wordpiece", "cls", layer=5)  # doctest: +SKIP
-        >>> by_word.reach[0].sortby(by_word.reach[0])[-10:]  # doctest: +SKIP
-        """
-        layers = self._these_layers(layer)
-        return reach_by(self, kind, target, layers=layers, chosen=chosen, fewest=fewest, watch=watch)
-
-    def reach_contrast(
-        self,
-        kind: str,
-        target: str,
-        chosen: NDArray[np.bool_],
-        *,
-        others: NDArray[np.bool_] | None = None,
-        layer: int | None = None,
-        fewest: int = FEWEST,
-        watch: Watch = lambda _: None,
-    ) -> xr.Dataset:
-        """What the target's vectors are made of in chosen sentences and in `others`, by default all others; options as of `reach_by`.
-
-        Returns
-        -------
-        `own_share` and `rest_share` (layer, category), the share of the target's vector that all tokens of the class make up, 0 in a sentence
-        without, and `share_difference`; `even_difference` (category), what the numbers of tokens alone would make of it; `excess_difference`,
-        the difference beyond that; `own_reach`, `rest_reach` and `reach_difference` of the tokens that there are, NaN where either has fewer than
-        `fewest` sentences. Each has its `_interval` (bound, layer, category), and each difference `_found`: by Welch's t test over sentences at 5%
-        false discoveries among all classes and layers. `since` (category): the first layer from which on the excess is found in every layer, -1
-        for none. `own_tokens`, `own_sentences`, `rest_tokens`, `rest_sentences` (category).
-
-        Examples
-        --------
-        >>> positive = corpus.sentences.label.values[corpus.tokens.sentence_index.values[corpus.rows]] == 1  # doctest: +SKIP
-        >>> corpus.reach_contrast("wordpiece", "sentence", positive).share_difference.sel(category="great")  # doctest: +SKIP
-        """
-        rest = ~chosen if others is None else others
-        layers = self._these_layers(layer)
-        return reach_contrast(self, kind, target, chosen=chosen, others=rest, layers=layers, fewest=fewest, watch=watch)
-
-    def _these_layers(self, layer: int | None) -> list[int]:
-        return list(range(self.token_reach.sizes["layer"])) if layer is None else [layer]
 
     @cached_property
     def normalizations(self) -> xr.Dataset:

@@ -9,6 +9,7 @@ from statistics import median
 import pytest
 
 import store
+from tests.structure.imports import arrows, back_arrows, circles, modules_of
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("ingest", "store", "dashboard")
@@ -109,6 +110,12 @@ def test_a_package_never_imports_what_is_above_it(package: str, forbidden: set[s
 def test_importing_the_dashboard_loads_neither_the_ingest_nor_a_model() -> None:
     for path in files_of("dashboard"):
         assert not packages(imported_at_once(path)) & {"ingest", "torch", "transformers", "datasets"}, path
+
+
+def test_no_two_modules_import_each_other_even_through_others() -> None:
+    graph = arrows(modules_of(ROOT))
+    assert circles(graph) == []
+    assert back_arrows(graph) == 0, "two folders import from each other"
 
 
 def test_no_function_is_longer_than_fifty_lines() -> None:
