@@ -109,7 +109,7 @@ def _least(state: LinkState) -> dmc.NumberInput:
     """The minimum of the statistic that sorts; without one there is nothing to compare."""
     unit = unit_title(STATISTICS[state.arranged].unit) if state.arranged else ""
     return dmc.NumberInput(
-        id={"choose": "above", "by": "control"},
+        id={"choose": "above", "by": "number"},
         label=f"Minimum, {unit}" if unit else "Minimum",
         placeholder="any",
         value="" if state.above is None else float(state.above),

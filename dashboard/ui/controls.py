@@ -154,7 +154,7 @@ def text_input(field: str, label: str, placeholder: str, value: str | None, widt
 def number(field: str, label: str, value: float, low: float, high: float, step: float) -> dmc.NumberInput:
     """A number of the link."""
     return dmc.NumberInput(
-        id={"choose": field, "by": "control"},
+        id={"choose": field, "by": "number"},
         label=label,
         value=value,
         min=low,

@@ -123,6 +123,19 @@ test("hidden tokens are a list in a link, in their order", () => {
   assert.equal(address.chosen(shown), "?layer=1&hide=2.10");
 });
 
+for (const [written, search] of [
+  ["0.", "?layer=1&least=0"],
+  [0.3, "?layer=1&least=0.3"],
+  ["0.30", "?layer=1&least=0.3"],
+  ["-", "stay"],
+  ["", "?layer=1"],
+])
+  test(`“${written}” in a control of numbers leads to ${search}`, () => {
+    stand("/sentence?layer=1&least=0.2");
+    trigger('{"by":"number","choose":"least"}.value', written);
+    assert.equal(address.chosen({ least: 0.2, link: "?layer=1&least=0.2", defaults: { least: 0.05 } }), search);
+  });
+
 test("another text clears the second sentence of a pair", () => {
   stand("/sentence?text=a&second=b&pair=ab&words=1");
   assert.equal(address.choose("text", "b", { text: "a" }), "?text=b&words=1");

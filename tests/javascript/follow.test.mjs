@@ -34,6 +34,13 @@ const OTHER = [
 for (const [i, [before, after]] of OTHER.entries())
   test(`other components replace the whole part (${i})`, () => assert.equal(changed(before, after), null));
 
+test("a number that a reader is still writing stays as it is written", () => {
+  const controls = [part("a", { value: 0.3 })];
+  const answered = (written) => changes(controls, [part("a", { value: 0 })], () => ({ value: written }));
+  assert.deepEqual(answered("0.0"), []);
+  assert.deepEqual(answered(""), [{ id: "a", type: "Select", props: { value: 0 } }]);
+});
+
 test("a control that a reader has changed goes back to what the page says", () => {
   const [{ props }] = changes([part("a", { value: 20 })], [part("a", { value: 20 })], () => ({ value: 99 }));
   assert.deepEqual(props, { value: 20 });

@@ -130,7 +130,17 @@ export function chosen(shown) {
   const [id, value] = used();
   if (id.toggle)
     return value === undefined ? dash().no_update : control(id.toggle, value ? fieldOf(id.toggle).on : null, shown);
+  if (id.by === "number") return control(id.choose, writtenNumber(value), shown);
   return id.choose ? control(id.choose, Array.isArray(value) ? listed(value) : value, shown) : dash().no_update;
+}
+
+/**
+ * The number in a control of numbers, of which a reader may have written a part: 0 of "0."; undefined of "-".
+ * @param {string | number | null | undefined} value
+ */
+function writtenNumber(value) {
+  if (isNothing(value)) return value;
+  return Number.isFinite(Number(value)) ? Number(value) : undefined;
 }
 
 /** Fields that select points; "Clear all" clears them together. */

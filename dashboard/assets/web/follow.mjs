@@ -302,6 +302,11 @@ async function sayWhile({ page, wait }) {
 
 /** @param {unknown} item @param {unknown} other */
 const same = (item, other) => JSON.stringify(item) === JSON.stringify(other);
+/**
+ * Whether a control of numbers holds a number: a reader who writes 0.05 has first written "0." and "0.0".
+ * @param {unknown} present @param {unknown} wanted
+ */
+const holds = (present, wanted) => typeof present === "string" && present !== "" && Number(present) === wanted;
 /** @param {any} node */
 const isComponent = (node) => Boolean(node?.props && node.type);
 /** @param {unknown} children */
@@ -324,9 +329,10 @@ function ofProperties(before, after, current) {
   const [was, is] = [ownProperties(before), ownProperties(after)];
   if (Object.keys(was).some((name) => !(name in is))) return null;
   const present = after.props.id === undefined ? was : { ...was, ...current(after.props.id) };
-  const changed = Object.keys(is).filter(
-    (name) => !same((CHANGED_BY_READER.includes(name) ? present : was)[name], is[name]),
-  );
+  const changed = Object.keys(is).filter((name) => {
+    const stands = (CHANGED_BY_READER.includes(name) ? present : was)[name];
+    return !same(stands, is[name]) && !holds(stands, is[name]);
+  });
   if (changed.length && after.props.id === undefined) return null;
   return changed.length
     ? [{ id: after.props.id, type: after.type, props: Object.fromEntries(changed.map((name) => [name, is[name]])) }]
