@@ -37,7 +37,7 @@ from dashboard.store_page.page import STORE_PAGE
 from dashboard.topic import topics_by_name
 from dashboard.ui import deferred
 from dashboard.ui.files import SERVED_STORE
-from dashboard.ui.markup import UNDER_WAY, condensed, problem, under_way
+from dashboard.ui.markup import UNDER_WAY, condensed, problem, title_of, under_way
 from dashboard.ui.work import PAGE as PAGE_JOB
 from dashboard.ui.work import Jobs
 from dashboard.web import assets, http
@@ -129,7 +129,8 @@ def _text(context: Context, search: str, newest: str) -> dict[str, Any]:
         navigation = shell.navigation(context, TOPICS)
         parts |= {"navigation": navigation, "drawer": shell.drawer(navigation, context.snapshot, context.state, newest)}
         parts |= {"header": shell.what_is_shown(context.snapshot, context.corpus, context.state, newest)}
-        return _condensed(parts) | {"shown": shell.shown(context, topic, search, page.notices)}
+        what = {"shown": shell.shown(context, topic, search, page.notices), "title": title_of(page.above)}
+        return _condensed(parts) | what
     except Exception as error:
         if isinstance(error, Refusal) and error.status == FORBIDDEN:
             raise

@@ -388,5 +388,6 @@ def closed(page: Page) -> None:
 
 
 def expect_title(page: Page, text: str) -> None:
-    """Wait until the page's title says this."""
+    """Wait until the page's heading says this, and the tab's title."""
     expect(page.get_by_role("heading", level=1)).to_have_text(text)
+    expect(page).to_have_title(f"{text} · Headscape")

@@ -13,7 +13,7 @@ from plotly.utils import PlotlyJSONEncoder
 
 from dashboard.pages import TOPICS
 from dashboard.ui.controls import choice
-from dashboard.ui.markup import FOLLOWED, Chart, Markup, condensed, properties_of, stacked_cells, tree
+from dashboard.ui.markup import FOLLOWED, Chart, Markup, condensed, properties_of, stacked_cells, title_of, tree
 from dashboard.ui.text import naming
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
@@ -39,6 +39,15 @@ def test_texts_and_elements_keep_their_order_and_properties() -> None:
 def test_links_within_the_dashboard_differ_from_those_that_leave_the_page() -> None:
     links = [dcc.Link("a", href="/map"), html.A("b", href="/map", **{FOLLOWED: ""}), html.A("c", href="/data/x.csv")]
     assert [node[0] for node in as_sent(links)[0]["props"]["tree"]] == ["link", "link", "a"]
+
+
+def test_the_title_is_the_text_of_the_first_heading_of_the_page() -> None:
+    heading = html.H1(["What the heads of ", html.Bdi("MiniLM"), " do"])
+    assert (
+        title_of([html.P("1 sentence"), html.Div([html.H2("Part"), heading]), html.H1("Other")])
+        == "What the heads of MiniLM do"
+    )
+    assert title_of([html.P("1 sentence"), None]) == ""
 
 
 def test_a_component_with_an_id_stays_one_and_so_do_its_parents() -> None:

@@ -207,6 +207,19 @@ def flat(children: Any) -> Iterator[Any]:
         yield children
 
 
+def title_of(children: Any) -> str:
+    """The text of the first heading of the page in components; empty without one."""
+    inner = (node for node in flat(children) if isinstance(node, Component))
+    titles = (
+        _written(node) if isinstance(node, html.H1) else title_of(getattr(node, "children", None)) for node in inner
+    )
+    return next(filter(None, titles), "")
+
+
+def _written(node: Any) -> str:
+    return "".join(map(_written, flat(node.children))) if isinstance(node, Component) else str(node)
+
+
 def _is_plain(node: Any) -> bool:
     """Nothing but HTML, texts and links, and nothing that a callback names: its id would be a dict."""
     if not isinstance(node, Component):

@@ -301,5 +301,6 @@ interface Page {
   navigation: unknown[];
   drawer: unknown[];
   header: unknown[];
+  title?: string;
   shown?: Shown;
 }

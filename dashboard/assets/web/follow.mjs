@@ -111,6 +111,7 @@ function refused(sentence) {
     header: [],
     ...shown,
     ...EMPTY,
+    title: "",
     above: [alert],
   };
 }
@@ -151,6 +152,7 @@ function renew(part, page) {
 
 /** @param {Partial<Page>} page */
 function outputs(page) {
+  document.title = [page.title, "Headscape"].filter(Boolean).join(" · "); // tabs and bookmarks tell pages apart
   const parts = PARTS.map((part) => renew(part, page));
   shown = structuredClone(page); // plotly writes into the figures that it draws
   if (late.length) drawLate(shown);
