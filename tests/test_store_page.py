@@ -114,6 +114,26 @@ def test_a_store_with_one_snapshot_says_so(tiny_store: str) -> None:
     assert "This is the only snapshot" in str(history_section(alone, context.state))
 
 
+def test_neighbouring_snapshots_with_the_same_contents_are_one_row_with_a_list_of_the_earlier_ones(
+    tiny_store: str,
+) -> None:
+    context = resolve(ServedStore(tiny_store), "store", "")
+    described = describe(context.snapshot)
+    written = ("more", "same", "same", "same", "less", "same")
+    told = [{**described.history[0], "snapshot": f"{n}" * 8, "message": m} for n, m in enumerate(written)]
+    *_, table = history_section(replace(described, history=told), context.state)
+    _, body = table.children.children
+    contents = [str(row.children[1]) for row in body.children]
+    assert [re.findall("more|same contents|same|less", cell) for cell in contents] == [
+        ["more"],
+        ["same", "same contents"],
+        ["less"],
+        ["same"],
+    ]
+    assert "2 snapshots before it with the same contents" in contents[1]
+    assert [number for number in "012345" if f"open {number * 8}" in contents[1]] == ["2", "3"]
+
+
 def test_a_snapshot_that_is_not_there_cannot_be_compared(three: str) -> None:
     assert "This snapshot cannot be opened" in shown(ServedStore(three), "?since=GONE")
 
@@ -123,7 +143,8 @@ def test_a_snapshot_is_compared_with_the_shown_one_and_a_number_opens_its_head(
 ) -> None:
     """What changed between the first publication and the newest."""
     page = open_page(f"{three_publications}/store")
-    page.get_by_role("link", name="compare with now").last.click()
+    page.get_by_text("before it with the same contents").last.click()
+    page.get_by_role("listitem").last.get_by_role("link", name="compare with now").click()
     expect(page.get_by_role("heading", name=re.compile("Changes since"))).to_contain_text(
         utc(open_snapshot(three, oldest).published)
     )

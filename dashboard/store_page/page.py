@@ -1,8 +1,10 @@
 """Page Store: what was ingested, when and how, the ingest under way, pictures and history. It names no folders of the server."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
+from operator import itemgetter
 
 import dash_mantine_components as dmc
 from dash import dcc, html
@@ -94,8 +96,9 @@ def read_changes(served_store: ServedStore, newer: Snapshot, since: str) -> Sinc
 def history_section(described: Description, state: LinkState) -> list[object]:
     """Published snapshots, newest first, each with a link to what has changed since."""
     names = [*(model.model for model in described.models), *(corpus.name for corpus in described.corpora)]
-    rows = [_publication(described, state, old, names) for old in described.history]
-    alone = " This is the only snapshot: the next ingest adds one." if len(rows) == 1 else ""
+    alike = (list(same) for _, same in groupby(described.history, key=itemgetter("message")))
+    rows = [_publications(described, state, same, names) for same in alike]
+    alone = " This is the only snapshot: the next ingest adds one." if len(described.history) == 1 else ""
     shown = "" if state.snapshot is None else " This link shows an older snapshot."
     table = stacked_table(("published", "contents", "snapshot", "changes"), rows)
     return [
@@ -108,18 +111,36 @@ def history_section(described: Description, state: LinkState) -> list[object]:
     ]
 
 
-def _publication(described: Description, state: LinkState, old: dict[str, str], names: list[str]) -> list[object]:
+def _publications(
+    described: Description, state: LinkState, alike: Sequence[dict[str, str]], names: list[str]
+) -> list[object]:
+    """A row of snapshots with the same contents, as the stages of one ingest publish them: the newest, the others in a list that opens."""
+    newest, *others = alike
+    earlier = html.Details(
+        [
+            html.Summary(f"{many(len(others), 'snapshot')} before it with the same contents"),
+            html.Ul([html.Li(_at(old, *_links(described, state, old))) for old in others]),
+        ]
+    )
+    opened, changes = _links(described, state, newest)
+    when = published_at(newest["published"])
+    return [when, [*naming(newest["message"], *names), *([earlier] if others else [])], opened, changes]
+
+
+def _at(old: dict[str, str], opened: object, changes: object) -> list[object]:
+    return [published_at(old["published"]), ": ", opened, ", ", changes]
+
+
+def _links(described: Description, state: LinkState, old: dict[str, str]) -> tuple[object, object]:
+    """The dashboard at a snapshot, and what changed since."""
     snapshot, when = old["snapshot"], published_at(old["published"])
     opened = state.with_(page="heads", snapshot=snapshot, since=None, model=None, at=None).href
     compared = f"{state.with_(since=snapshot).href}#{CHANGES}"
     link = dcc.Link("compare with now", href=compared, title=f"What changed since {when}")
-    changes = "shown now" if snapshot == described.snapshot else link
-    return [
-        when,
-        naming(old["message"], *names),
+    return (
         dcc.Link(f"open {snapshot[:8]}", href=opened, title=f"The dashboard as it was, {when}"),
-        changes,
-    ]
+        "shown now" if snapshot == described.snapshot else link,
+    )
 
 
 def changes_section(state: LinkState, since: Since | None) -> list[object]:
