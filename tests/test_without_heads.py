@@ -176,7 +176,7 @@ def drawn(**changes: Any) -> ShownChange:
 
 def test_the_change_is_said_in_words() -> None:
     text = texts(draw_change(drawn()))
-    assert text.startswith("The sentence vector turns by 60.0° (1 - cosine 0.5000).")
+    assert text.startswith("The sentence vector turns by 60.0° (1 − cosine 0.5000).")
     assert "attention changes most in L2 H1 (300.0), L2 H2 (200.0), L3 H0 (100.0) thousandths of a nat." in text
 
 

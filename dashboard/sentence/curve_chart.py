@@ -169,7 +169,7 @@ def _lines(curve: Curve) -> list[Any]:
         "customdata": [[point.heads, point.change, point.low, point.high] for point in curve.points],
     }
     heads = f"{name}, %{{customdata[0]}} heads: "
-    change = "%{y:.2%}<br>1 - cosine %{customdata[1]:.4f} (%{customdata[2]:.4f} to %{customdata[3]:.4f})"
+    change = "%{y:.2%}<br>1 − cosine %{customdata[1]:.4f} (%{customdata[2]:.4f} to %{customdata[3]:.4f})"
     upper = go.Scatter(y=_of(curve, "of_distance"), hovertemplate=f"{heads}{change}<extra></extra>", **look)
     lower = go.Scatter(
         y=_of(curve, "spearman"),

@@ -11,7 +11,7 @@ from dashboard.sentence.without import TITLES, WITHOUT_HEADS, cannot_change
 from dashboard.ui.controls import action, info
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.markup import heading, scrolling
-from dashboard.ui.text import with_commands
+from dashboard.ui.text import decimal, with_commands
 from dashboard.ui.work import current_job
 from dashboard.web.context import Context
 from dashboard.web.corpus_model import runs_models
@@ -22,8 +22,8 @@ from store.replacement import SENTENCES
 from store.schema.model import head_name
 
 _ABOUT = (
-    "The model runs on sentences of the corpus that no rule was fitted on, with all heads and with this one replaced. Change: 1 - cosine "
-    "of the sentence vectors, mean with its 95% interval; of the distance: as a share of 1 - cosine of two different sentences; order: "
+    "The model runs on sentences of the corpus that no rule was fitted on, with all heads and with this one replaced. Change: 1 − cosine "
+    "of the sentence vectors, mean with its 95% interval; of the distance: as a share of 1 − cosine of two different sentences; order: "
     "Spearman's correlation of the similarities of all pairs of sentences before and after."
 )
 _COLUMNS = ("instead, it does", "change", "of the distance", "order")
@@ -110,6 +110,6 @@ def _numbers(found: SampleChange) -> list[html.Td]:
     cells = (
         [html.Div(f"{vectors.mean:.4f}"), between],
         f"{100 * vectors.share:.2f}%" if found.sentences > 1 else "",
-        f"{vectors.spearman:.3f}" if found.sentences > 1 else "",
+        decimal(vectors.spearman, 3) if found.sentences > 1 else "",
     )
     return [html.Td(cell, className="number") for cell in cells]

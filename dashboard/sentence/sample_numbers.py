@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from dashboard.sentence.sample import LabelChange, SampleChange
+from dashboard.ui.text import decimal
 from store.phrases import many
 
 _SPEARMAN = "Spearman's correlation of the cosines of all pairs of sentences before and after: 1 is the same order."
@@ -30,15 +31,15 @@ def number_rows(found: SampleChange) -> list[NumberRow]:
     rows = [
         NumberRow("sentences", f"{found.sentences:,} of {found.wanted:,}"),
         NumberRow(
-            "change of the sentence vector (1 - cosine, 95% interval)",
+            "change of the sentence vector (1 − cosine, 95% interval)",
             f"{vectors.mean:.4f} ({low:.4f} to {high:.4f})",
         ),
     ]
     if found.sentences > 1:
         rows += [
-            NumberRow("1 - cosine of two different sentences", f"{vectors.distance:.3f}"),
+            NumberRow("1 − cosine of two different sentences", f"{vectors.distance:.3f}"),
             NumberRow("change as a share of the distance between two sentences", f"{100 * vectors.share:.2f}%"),
-            NumberRow("order of similarities", f"{vectors.spearman:.3f}", _SPEARMAN),
+            NumberRow("order of similarities", decimal(vectors.spearman, 3), _SPEARMAN),
             NumberRow("same nearest sentence", f"{100 * vectors.nearest:.0f}%"),
         ]
     pairs, before, after = found.linked

@@ -72,7 +72,7 @@ _NO_CHECKPOINT = (
     "Heads cannot be switched off: the store does not say where its model is. Run `headscape ingest` with the model."
 )
 _VECTOR = (
-    "1 - cosine between the sentence vector before and after: the mean of the last layer's output over the tokens of words. "
+    "1 − cosine between the sentence vector before and after: the mean of the last layer's output over the tokens of words. "
     "An angle of 0 degrees is the same direction, of 90 degrees nothing in common."
 )
 _GRID = defined(
@@ -318,7 +318,7 @@ def _said(shown: ShownChange) -> html.P:
     return html.P(
         [
             html.Strong(f"The sentence vector turns by {angle:.1f}°"),
-            f" (1 - cosine {shown.vector:.4f}).",
+            f" (1 − cosine {shown.vector:.4f}).",
             info("the sentence vector", _VECTOR),
             " ",
             *attention,

@@ -15,7 +15,7 @@ from dashboard.statistics.data import Values
 from dashboard.ui.charts import QUIET, STEPS, DotGroup, chart, colour_bar, dot_groups, layout
 from dashboard.ui.controls import choice, info
 from dashboard.ui.markup import file_href
-from dashboard.ui.text import all_of, brief, unit_title
+from dashboard.ui.text import all_of, brief, decimal, unit_title
 from dashboard.ui.theme import KIND_COLOURS
 from dashboard.web.http import data_link
 from dashboard.web.results import cached
@@ -67,7 +67,7 @@ class Score(NamedTuple):
         value = float(self.values[head])
         if value != value:
             return "none"
-        return brief(value, self.unit) if self.unit else f"{value:.2f}".rstrip("0").rstrip(".")
+        return brief(value, self.unit) if self.unit else decimal(value).rstrip("0").rstrip(".")
 
 
 @dataclass(frozen=True)

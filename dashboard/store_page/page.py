@@ -16,7 +16,7 @@ from dashboard.store_page.contents import corpus_section, many_cut, model_sectio
 from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.controls import action, info
 from dashboard.ui.markup import STORE, UNDER_WAY, Page, ingest_state, scrolling, stacked_table
-from dashboard.ui.text import brief, difference_unit, has_part, naming, signed, with_unit
+from dashboard.ui.text import brief, decimal, difference_unit, has_part, naming, signed, with_unit
 from dashboard.web.context import Context
 from dashboard.web.paths import PageLinks
 from dashboard.web.results import cached
@@ -365,7 +365,7 @@ def _pictures(shown: StorePage) -> list[object]:
 
 def _picture(state: LinkState, picture: Picture) -> list[object]:
     link = dcc.Link(picture.title, href=state.with_(view=picture.view).on("heads").href, title=picture.view)
-    return [link, *(f"{number:.2f}" for number in picture.fidelity), picture.fitted, f"{picture.seconds:,.0f} s"]
+    return [link, *map(decimal, picture.fidelity), picture.fitted, f"{picture.seconds:,.0f} s"]
 
 
 def _read_picture(corpus: Corpus, view: str) -> Picture:
