@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ingest.encode.decomposition import Answer, TracedLayer, decompose, decompose_answer, trace
 from ingest.encode.hooked_model import HookedModel
-from ingest.finetuning.data import Drawn, read_labelled
+from ingest.finetuning.data import Drawn, Labelled, hold_out, read_labelled, read_test
 from ingest.run.checkpoint import Checkpoint, find_checkpoint
 from ingest.text.reviews import find_data
 from ingest.text.tokenizer import Tokenizer
@@ -83,18 +83,26 @@ def answers() -> None:
 
 
 def untaught(folder: Path) -> list[tuple[str, int]]:
-    """Reviews of the data that the model was neither taught nor chosen by, of each label the same number, with their labels."""
+    """Reviews that the model was not taught, of each label the same number, with their labels.
+
+    Of the test split; where the data has none, of the reviews that were not drawn; where all were, of those that were held out, which
+    said which of the evaluations was the best.
+    """
     asked = json.loads((folder / "metrics.json").read_text("utf-8"))["asked"]
-    data = find_data(asked["data"])
-    columns = {"text": asked["text"], "label": asked["label"]}
+    data, columns = find_data(asked["data"]), {"text": asked["text"], "label": asked["label"]}
     count = asked["reviews"].partition("#drawn=")[2]
-    known = set(read_labelled(data, **columns, drawn=Drawn(int(count), asked["seed"]) if count else None).texts)
-    every = read_labelled(data, **columns)
-    labels = np.asarray(every.labels)
-    left = np.array([index for index, text in enumerate(every.texts) if text not in known])
-    order = np.random.default_rng(0).permutation(left)
-    each = [order[labels[order] == label][: REVIEWS // len(set(labels))] for label in np.unique(labels)]
-    return [(every.texts[index], int(labels[index])) for index in np.concatenate(each).tolist()]
+    drawn = read_labelled(data, **columns, drawn=Drawn(int(count), asked["seed"]) if count else None)
+    others = read_test(data, drawn, **columns)[0], _without(read_labelled(data, **columns), drawn)
+    held_out = drawn.select(hold_out(drawn.labels, seed=asked["seed"])[1])
+    every = next((labelled for labelled in others if labelled.texts), held_out)
+    order = np.random.default_rng(0).permutation(len(every.texts))
+    each = [order[every.labels[order] == label][: REVIEWS // len(every.names)] for label in np.unique(every.labels)]
+    return [(every.texts[index], int(every.labels[index])) for index in np.concatenate(each).tolist()]
+
+
+def _without(every: Labelled, known: Labelled) -> Labelled:
+    texts = set(known.texts)
+    return every.select(np.array([row for row, text in enumerate(every.texts) if text not in texts], np.intp))
 
 
 def first_tokens(checkpoint: Checkpoint, text: str) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
