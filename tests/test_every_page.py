@@ -99,7 +99,14 @@ JOURNEYS = (
         is_narrowed=True,
         server="bank_server",
     ),
-    Journey("features", (".frame",), sought=("film", ""), looked_at=(), is_narrowed=True),
+    Journey(
+        "features",
+        (".frame",),
+        sought=("film", ""),
+        filtered="token type",
+        looked_at=("features?where=position:1..9;kind:word",),
+        is_narrowed=True,
+    ),
     Journey(
         "features?point=embedding",
         (".frame", ".legend .chip"),

@@ -222,6 +222,8 @@ def context(store: str, search: str) -> Context:
         "q=a&within=sentence&material=review-3",
         "fonly=nothing",
         "fcolour=position&fonly=1",
+        "where=entropy:1..2",
+        "where=reach_cls:0..1&material=review-3",
     ],
 )
 def test_invalid_parameters_of_a_link_are_ignored_with_a_notice(tiny_store: str, search: str) -> None:
@@ -247,6 +249,43 @@ def test_an_entry_of_the_legend_shows_its_category_alone(
     pressed = re.findall(r"Button\(.*?aria-pressed='true'.*?\)", str(TOPICS["features"].layout(here).above))
     assert len(pressed) == 1
     assert "fonly" not in pressed[0]
+
+
+def test_filters_select_the_tokens_whose_columns_match_all_of_them_and_their_file_has_these(
+    client: FlaskClient, tiny_store: str, tiny_corpus: Corpus
+) -> None:
+    here = context(tiny_store, "where=position:1..4;reach_sentence:..1&fonly=word")
+    shown, page, drawn_picture = FeatureView.of(here), TOPICS["features"].layout(here), picture_of(here)
+    sample = tiny_corpus.features("sample")
+    rows, position = sample.tokens.row.values, sample.tokens.position.values
+    reach = tiny_corpus.token_reach.sel(target="sentence").values[-1][rows]
+    is_word = sample.tokens.token_flags.values == 0
+    expected = (position >= 1) & (position <= 4) & (reach <= 1) & is_word
+    assert 0 < expected.sum() < ((position >= 1) & (position <= 4) & is_word).sum()
+    np.testing.assert_array_equal(shown.selected_tokens, expected[: shown.tokens])
+    assert drawn_picture is not None
+    sent = np.frombuffer(client.get(str(drawn_picture.mask)).data[16:], np.uint8)
+    np.testing.assert_array_equal(np.unpackbits(sent)[: shown.tokens], expected[: shown.tokens])
+    (file,) = re.findall(r"href='(/[^']*/selection/[^']*\.csv[^']*)'", str(page.below))
+    named = {line.split(",")[1] for line in client.get(file).text.splitlines()[1:]}
+    assert named == set(map(str, np.flatnonzero(expected)))
+
+
+def test_every_column_of_the_tokens_can_be_filtered_by_and_a_sentence_once_a_token_of_it_is_clicked(
+    tiny_store: str,
+) -> None:
+    def offered(search: str) -> list[str]:
+        return re.findall(r"'value': '(\w+)', 'label'", str(menu(context(tiny_store, search))))
+
+    columns = ["kind", "wordpiece", "position", "label", "reach_cls", "reach_sentence", "reach_word"]
+    assert offered("") == columns
+    assert offered("where=kind:word&ftoken=7") == [*columns[1:4], "sentence", *columns[4:]]
+
+
+def menu(here: Context) -> object:
+    rows, *_ = TOPICS["features"].layout(here).above[2:]
+    (found,) = [part for part in rows._traverse() if getattr(part, "id", None) == {"add": "condition"}]
+    return found.data
 
 
 def test_a_saved_picture_says_which_category_stands_out(tiny_store: str) -> None:

@@ -129,7 +129,7 @@ def test_a_view_that_the_models_do_not_share_gets_a_notice(link: Link) -> None:
 
 def test_an_entry_of_the_legend_shows_its_category_alone_in_both_models(link: Link) -> None:
     context = link("tiny", "second", "pictures=point&fonly=%5BCLS%5D")
-    assert "fonly=%5BCLS%5D" in str(picture_of(context).mask)
+    assert "where=kind:%255BCLS%255D" in str(picture_of(context).mask)
     assert controls_of(context).count("aria-pressed='true'") == 1
 
 

@@ -131,8 +131,7 @@ def _selection_note(selection: Mapping[str, str]) -> list[str]:
     search = f"“{selection['q']}”{MATCH.get(selection.get('within', ''), '')}" if "q" in selection else ""
     conditions = [unquote(condition) for condition in selection.get("where", "").split(";")]
     region = "a region" if selection.keys() & {"lasso", "flasso"} else ""
-    isolated = f"{selection['fcolour']}:{selection['fonly']}" if "fonly" in selection else ""
-    selectors = [part for part in (search, *conditions, isolated, region) if part]
+    selectors = [part for part in (search, *conditions, region) if part]
     return [f"What stands out is selected by {', '.join(selectors)}."] if selectors else []
 
 

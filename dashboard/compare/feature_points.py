@@ -30,7 +30,7 @@ from dashboard.features.feature_tokens import PREDICTED
 from dashboard.features.figures import point_curves
 from dashboard.features.shown import FeatureView
 from dashboard.points.colours import isolating, legend_line
-from dashboard.points.controls import caption
+from dashboard.points.controls import caption, selected_line
 from dashboard.points.picture import Sources, point_picture
 from dashboard.points.point_set import Column
 from dashboard.points.search import no_hits
@@ -277,7 +277,7 @@ def _selected(point: ShownPoint) -> html.P:
         return html.P(className="count one-row")
     count, drawn = int(point.shown.selected.sum()), point.shown.tokens
     selected = f"{count:,} of {drawn:,} drawn tokens selected, the same in both."
-    return html.P(selected, className="count one-row of-picture", role="status")
+    return selected_line(selected, clears=True)
 
 
 def below_point(two: ModelPair, point: ShownPoint) -> list[object]:

@@ -1,7 +1,7 @@
 """Tokens at feature points as a set of points: their columns, how they are searched, and the selection of a link.
 
-A column has one value per token, the same in every panel. Tokens are selected by a search, a region drawn in a panel and a category of
-their colours; the same in all panels.
+A column has one value per token, the same in every panel. Tokens are selected by a search, filters, a region drawn in a panel and a
+category of their colours; the same in all panels.
 """
 
 import unicodedata
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dashboard.features.data import ROLES, FeaturePanels, pieces_of
 from dashboard.points.head_tokens import KINDS, REACHES, kinds_of
 from dashboard.points.lasso import Outline, Region
-from dashboard.points.point_set import Column, Condition, Selection, Values
+from dashboard.points.point_set import Column, Condition, Selection, Values, parse_conditions, write_conditions
 from dashboard.points.search import (
     BETWEEN,
     Texts,
@@ -46,7 +46,7 @@ NO_PREDICTION = (
 #: What the legend calls tokens without a value.
 NONE = "tokens have none"
 #: Fields of a link with the selection.
-FIELDS = ("q", "within", "flasso", "fcolour", "fonly", "ftoken")
+FIELDS = ("q", "within", "where", "flasso", "fcolour", "fonly", "ftoken")
 
 Tokens = NDArray[np.bool_]
 
@@ -118,18 +118,18 @@ class FeatureTokens:
 
 @dataclass(frozen=True)
 class TokenSelection(Selection):
-    """The selection of a link of page Features; the category that is shown alone is its only condition."""
+    """The selection of a link of page Features; the category that is shown alone is the last of its conditions."""
 
     chosen: int | None = None
 
     @property
     def fields(self) -> dict[str, str]:
-        """The fields of a link that are not empty."""
+        """The fields of a link that are not empty; a filter by the sentence of the clicked token needs that token."""
         within = self.within if self.q and self.within != "token" else ""
-        every = {"q": self.q, "within": within, "flasso": str(self.lasso or "")}
-        for isolated in self.where:
-            clicked = "" if self.chosen is None or isolated.column != "sentence" else str(self.chosen)
-            every |= {"fcolour": isolated.column, "fonly": isolated.categories[0], "ftoken": clicked}
+        of_sentence = any(condition.column == "sentence" for condition in self.where)
+        clicked = "" if self.chosen is None or not of_sentence else str(self.chosen)
+        where, region = write_conditions(self.where), str(self.lasso or "")
+        every = {"q": self.q, "within": within, "where": where, "flasso": region, "ftoken": clicked}
         return {name: text for name, text in every.items() if text}
 
 
@@ -143,7 +143,10 @@ def parse_token_selection(fields: Mapping[str, str], series: FeaturePanels) -> t
         within = "token"
     region = _region(fields.get("flasso", ""), series, notices)
     chosen = _chosen(fields.get("ftoken", ""), features)
-    return TokenSelection(q, within, _isolated(fields, features, chosen, notices), region, chosen), tuple(notices)
+    known = token_columns(features, chosen)
+    filters, ignored = parse_conditions(fields.get("where", ""), known)
+    where = (*filters, *_isolated(fields, known, notices))
+    return TokenSelection(q, within, where, region, chosen), (*notices, *ignored)
 
 
 def _region(text: str, series: FeaturePanels, notices: list[str]) -> PanelRegion | None:
@@ -165,14 +168,12 @@ def _chosen(written: str, features: Features) -> int | None:
     return clicked if clicked is not None and clicked < features.n_tokens else None
 
 
-def _isolated(
-    fields: Mapping[str, str], features: Features, chosen: int | None, notices: list[str]
-) -> tuple[Condition, ...]:
+def _isolated(fields: Mapping[str, str], known: Mapping[str, Column], notices: list[str]) -> tuple[Condition, ...]:
     """The category that is shown alone, as a condition; it may be the sentence of the clicked token."""
     category = fields.get("fonly", "")
     if not category:
         return ()
-    column = coloured_by(token_columns(features, chosen), fields.get("fcolour", ""))
+    column = coloured_by(known, fields.get("fcolour", ""))
     if column.kind != "category" or column.code(category) is None:
         notices.append(f"Ignored an invalid parameter: fonly={category}. Click an entry of the legend.")
         return ()

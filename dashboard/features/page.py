@@ -30,7 +30,14 @@ from dashboard.features.trial import number_text, seed_of
 from dashboard.features.trials import MISSING, Trials
 from dashboard.notes.listing import noted_legend
 from dashboard.points.colours import isolating, legend_line
-from dashboard.points.controls import overlay_legend, overlays_of_feature
+from dashboard.points.controls import (
+    filter_menu,
+    filter_row,
+    overlay_legend,
+    overlays_of_feature,
+    read_filters,
+    selected_line,
+)
 from dashboard.points.search import no_hits
 from dashboard.topic import Topic
 from dashboard.ui.controls import choice, info, number, search_controls, switch
@@ -174,30 +181,34 @@ def _files(shown: FeatureView) -> list[html.P]:
 
 
 def _controls(shown: FeatureView, chosen: ReviewChoice) -> list[object]:
-    """The controls, the legend, and how many tokens are selected."""
+    """The controls, the legend, the filters, and how many tokens are selected."""
     return [
         html.Div(
-            [_picture(shown, chosen), search_controls(shown.state, matches_of(shown.corpus))],
+            [
+                _picture(shown, chosen),
+                search_controls(shown.state, matches_of(shown.corpus)),
+                filter_menu(shown.filters, shown.offered),
+            ],
             className="control-rows",
         ),
         html.Div([*review_section(chosen), *trial_section(shown)], className="sections"),
         legend_line(shown.legend, roles=ROLES, isolate=isolating(shown.state, "fonly")),
-        no_hits(shown.corpus, shown.state) or _selected(shown),
+        filter_row(read_filters(shown.points, shown.filters), no_hits(shown.corpus, shown.state) or _selected(shown)),
     ]
 
 
 def _picture(shown: FeatureView, chosen: ReviewChoice) -> html.Div:
     state, series = shown.state, shown.series
     colours = {name: column.title for name, column in shown.points.columns.items()}
-    scale = [choice("fscale", "Scale", SCALE, state.fscale, 145)] if series.layer is None else []
+    scale = [choice("fscale", "Scale", SCALE, state.fscale, 110)] if series.layer is None else []
     labels = [switch("labels", "labels", bool(state.labels))] if shown.panel else []
     return html.Div(
         [
             token_set_choice(chosen),
-            choice("vectors", "Vectors", _vectors(shown), "" if series.layer is None else str(series.layer), 150),
-            choice("fview", "Picture", _views(shown), shown.view if shown.trial is None else TRIAL, 235),
+            choice("vectors", "Vectors", _vectors(shown), "" if series.layer is None else str(series.layer), 145),
+            choice("fview", "Picture", _views(shown), shown.view if shown.trial is None else TRIAL, 190),
             *scale,
-            choice("fcolour", "Colour", colours, shown.colour.name, 235),
+            choice("fcolour", "Colour", colours, shown.colour.name, 215),
             *labels,
         ],
         className="controls",
@@ -216,13 +227,12 @@ def _vectors(shown: FeatureView) -> dict[str, str]:
     return {"": "places in the model"} | layers
 
 
-def _selected(shown: FeatureView) -> dmc.Text | html.P:
-    if not shown.selection:
-        return html.P(className="count one-row")
+def _selected(shown: FeatureView) -> html.P:
+    if not (shown.selection or shown.state.where):
+        return html.P(className="count one-row", role="status")
     count, drawn = int(shown.selected.sum()), shown.tokens
-    clear = dcc.Link("clear", href=shown.state.with_(q=None, within="token", flasso=None, fonly=None).href)
-    selected = f"{count:,} of {drawn:,} drawn tokens are selected, the same in every panel. "
-    return html.P([selected, clear], className="count one-row of-picture", role="status")
+    selected = f"{count:,} of {drawn:,} drawn tokens are selected, the same in every panel."
+    return selected_line(selected if shown.selection else "", clears=True)
 
 
 def trial_section(shown: FeatureView) -> list[Any]:

@@ -80,7 +80,7 @@ def token_set_choice(chosen: ReviewChoice) -> dmc.Select:
     """The token sets with a picture, and the one of the link."""
     names = dict.fromkeys([*drawn_token_sets(chosen.corpus), chosen.token_set])
     titles = {name: token_set_title(name) for name in names}
-    return choice("material", "Tokens of", titles, chosen.token_set, 130)
+    return choice("material", "Tokens of", titles, chosen.token_set, 120)
 
 
 def review_section(chosen: ReviewChoice) -> list[Any]:

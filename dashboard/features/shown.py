@@ -11,7 +11,7 @@ from dashboard.features.data import FeaturePanels, is_drawn
 from dashboard.features.feature_tokens import FIELDS, FeatureTokens, coloured_by, parse_token_selection
 from dashboard.features.trial import Trial, seed_of
 from dashboard.features.trials import Trials
-from dashboard.points.point_set import Mask, values
+from dashboard.points.point_set import Column, Condition, Mask, parse_conditions, values
 from dashboard.points.shown import Shown, count_codes
 from dashboard.ui.files import provenance_of
 from dashboard.ui.markup import heading, scrolling
@@ -21,6 +21,7 @@ from dashboard.web.http import data_link
 from dashboard.web.state import TRIAL, TRIED, LinkState
 from dashboard.web.token_sets import TokenSets, review_number, shown_token_set
 from store import Corpus
+from store.schema.features import SAMPLE
 
 #: Wordpieces with the largest differences that are listed.
 LISTED_WORDPIECES = 8
@@ -95,6 +96,17 @@ class FeatureView(Shown[FeatureTokens]):
     def mask(self) -> str | None:
         """URL of which tokens are selected; None where nothing is."""
         return f"{self.base}/mask.bin?tokens={self.tokens}{self.query}" if self.selection else None
+
+    @property
+    def filters(self) -> tuple[Condition, ...]:
+        """The conditions of the selection without the isolated category."""
+        return parse_conditions(self.state.where or "", self.points.columns)[0]
+
+    @property
+    def offered(self) -> dict[str, Column]:
+        """The columns that tokens can be filtered by: the sentence of the clicked token only where one is clicked."""
+        named = self.points.chosen is not None or self.series.features.name != SAMPLE
+        return {name: column for name, column in self.points.columns.items() if named or name != "sentence"}
 
     @property
     def selected_tokens(self) -> Mask:

@@ -14,7 +14,7 @@ from dashboard.points.colours import span as colour_span
 from dashboard.points.density import ENCLOSED
 from dashboard.points.head_tokens import HeadTokens, column_of, columns
 from dashboard.points.picture import head_region, is_plane, shown_fidelity
-from dashboard.points.point_set import Column, Condition, Values, values
+from dashboard.points.point_set import Column, Condition, PointSet, Values, values
 from dashboard.points.search import no_hits
 from dashboard.points.shown import ShownPoints
 from dashboard.ui.controls import OF_DATA, choice, control_rows, explained, info, search_controls, switch, view_choices
@@ -143,12 +143,12 @@ class Filter:
     step: float = 1
 
 
-def read_filters(drawn: HeadTokens, where: Sequence[Condition], *, roles: int = len(ROLES)) -> list[Filter]:
-    """The conditions with the values of the drawn tokens.
+def read_filters(drawn: PointSet, where: Sequence[Condition], *, roles: int | None = None) -> list[Filter]:
+    """The conditions with the values of the drawn points.
 
-    `roles` is how many points each token counts as: 2, or 1 where tokens are counted.
+    `roles` is how many points each token counts as: as many as it has, or 1 where tokens are counted.
     """
-    return [_filter(drawn, condition, roles) for condition in where]
+    return [_filter(drawn, condition, len(drawn.roles) if roles is None else roles) for condition in where]
 
 
 def filter_row(filters: Sequence[Filter], count: html.P) -> html.Div:
@@ -173,9 +173,19 @@ def count_line(shown: ShownPoints, text: str) -> html.P:
     """The number of selected points, the matches of a search in the whole corpus, and a button that clears the selection."""
     if hits := shown.hits:
         text += f" The search finds {many(hits.tokens, 'token')} in {many(hits.sentences, 'sentence')} of {_searched(shown)}."
-    clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
+    return selected_line(text, clears=bool(shown.selection))
+
+
+def selected_line(text: str, *, clears: bool) -> html.P:
+    """How many points are selected, after a button that clears the selection."""
     # The button comes first: the text, whose numbers change, would move it.
-    return html.P([clear, " ", text] if shown.selection else text, className="count one-row of-picture", role="status")
+    content = [clear_all(), " ", text] if clears else text
+    return html.P(content, className="count one-row of-picture", role="status")
+
+
+def clear_all() -> dmc.Button:
+    """A button that clears the filters, the search, the lasso and the isolated category (assets/web/address.mjs)."""
+    return dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
 
 
 def _searched(shown: ShownPoints) -> str:
@@ -188,8 +198,8 @@ def _per_head(shown: ShownPoints) -> list[bool]:
     return [known[condition.column].per_head for condition in shown.selection.where]
 
 
-def _filter(drawn: HeadTokens, condition: Condition, roles: int) -> Filter:
-    column = columns(drawn.corpus)[condition.column]
+def _filter(drawn: PointSet, condition: Condition, roles: int) -> Filter:
+    column = drawn.columns[condition.column]
     known = values(column, drawn)
     if column.kind == "category":
         return Filter(condition, column, categories=_categories(column, condition, known[..., :roles]))

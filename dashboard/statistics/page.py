@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-import dash_mantine_components as dmc
 from dash import dcc, html
 
-from dashboard.points.controls import filter_menu, filter_row
+from dashboard.points.controls import clear_all, filter_menu, filter_row
 from dashboard.statistics.arrival import draw_arrival
 from dashboard.statistics.data import HeadGrid, comparable_statistics, largest, written_interval
 from dashboard.statistics.heads import table_of_heads
@@ -232,8 +231,7 @@ def _label_links(state: LinkState, contrasts: Mapping[str, str]) -> html.P | Non
 
 def _part_size(state: LinkState, size: str) -> html.P:
     """How much of the corpus the numbers are means over."""
-    clear = dmc.Button("Clear all", id={"remove": "all"}, size="compact-xs", variant="subtle")
-    return html.P([*([clear, " "] if state.where else []), size], className="count one-row", role="status")
+    return html.P([*([clear_all(), " "] if state.where else []), size], className="count one-row", role="status")
 
 
 def _heat_map(state: LinkState, numbers: Numbers) -> list[object]:

@@ -50,6 +50,16 @@ for (const [name, [choose, search]] of Object.entries(WAITING))
     assert.equal(choose(), search);
   });
 
+for (const [page, selecting] of [
+  ["head", "where=kind%3Aword&q=film&within=prefix&lasso=a&only=word"],
+  ["features", "where=kind%3Aword&q=film&within=prefix&flasso=a&fonly=word"],
+])
+  test(`“Clear all” leaves nothing that selects points on page ${page}`, () => {
+    stand(`/${page}?view=pca-raw-2d&${selecting}`);
+    trigger('{"remove":"all"}.n_clicks', 1);
+    assert.equal(address.filtered(BEFORE), "?view=pca-raw-2d");
+  });
+
 /** The link after a control of the search stands at this value. */
 function searchFor(value, shown) {
   trigger('{"choose":"q","by":"picture"}.value', value);

@@ -144,7 +144,7 @@ function writtenNumber(value) {
 }
 
 /** Fields that select points; "Clear all" clears them together. */
-const SELECTING = ["where", "q", "within", "lasso", "only"];
+const SELECTING = ["where", "q", "within", "lasso", "only", "flasso", "fonly"];
 
 /**
  * The query string after a condition was changed, taken away or added; `where` is "column:a|b;column:1..5".
