@@ -139,11 +139,31 @@ def test_filters_that_keep_few_sentences_say_what_to_do(client: FlaskClient, tin
 
 
 def test_filters_that_keep_few_sentences_of_a_label_say_so_in_place_of_the_comparison(tiny_store: str) -> None:
-    _, own = shown(tiny_store, "?where=label:positive")
+    _, own = shown(tiny_store, "?where=sentence_length:14..", fewest=6)
     assert (own.contrast, own.lines, own.chosen) == (None, [], "")
     assert own.few == (
-        "Labels are compared from 3 sentences each; the filters keep 17 sentences of positive and 0 of negative. Remove a filter."
+        "Labels are compared from 6 sentences each; the filters keep 5 sentences of positive and 5 of negative. Remove a filter."
     )
+
+
+@pytest.mark.parametrize("label", ["positive", "negative"])
+def test_a_filter_by_one_label_does_not_apply_where_labels_are_compared(
+    tiny_store: str, kept: np.ndarray, label: str
+) -> None:
+    corpus, own = shown(tiny_store, f"?reachedclass=film&where={WHERE};label:{label}")
+    of_token = corpus.sentences.label.values[corpus.tokens.sentence_index.values[corpus.rows]]
+    is_own = of_token == corpus.label_names.index(label)
+    expected = corpus.reach_contrast("wordpiece", "sentence", is_own & kept, others=~is_own & kept, fewest=FEW).sel(
+        category="film"
+    )
+    assert own.labels[0] == label
+    np.testing.assert_allclose(own.lines[0].values, expected.own_share)
+    np.testing.assert_allclose(own.lines[1].values, expected.rest_share)
+    assert (own.counted, own.contrast_counted) == (
+        f"{(kept & is_own).sum()} of 452 tokens",
+        f"{kept.sum()} of 452 tokens",
+    )
+    assert own.contrast_where == WHERE
 
 
 def test_the_section_says_how_many_tokens_count_before_what_filters_do_not_change(

@@ -10,6 +10,7 @@ from dashboard.statistics.reach_data import (
     DRAWN,
     FIELDS,
     Reach,
+    compared_labels,
     counted_part,
     kinds_of,
     read_reach,
@@ -30,6 +31,8 @@ from store.reach import FEWEST, KINDS
 from store.repository.errors import NotIngested
 from store.schema.mixing import TARGETS
 
+#: What the contrast of labels says where a filter keeps one of them alone.
+NO_LABEL = "Sentences of every label count here: the filter by label does not apply."
 #: Where the section is on page Statistics.
 PLACE = "reach"
 _REACH = defined(
@@ -54,7 +57,9 @@ def reach_section(context: Context) -> list[object]:
     corpus, state = context.corpus, context.state
     part = counted_part(corpus, state.where)
     counted = [] if part.whole else [html.P(size_of_part(corpus, part), className="caption")]
-    controls = _controls(state, corpus.layers, kinds_of(corpus), shown_labels(corpus))
+    controls = _controls(
+        state, corpus.layers, kinds_of(corpus), shown_labels(corpus), compared_labels(corpus, state)[0]
+    )
     shown: list[Any] = [
         "How much of a vector comes from each class of token, its ",
         term("reach"),
@@ -64,7 +69,9 @@ def reach_section(context: Context) -> list[object]:
     return [title, html.P(shown, className="caption"), *counted, controls, deferred(context, REACH)]
 
 
-def _controls(state: LinkState, layers: int, kinds: Mapping[str, str], labels: Sequence[str]) -> html.Div:
+def _controls(
+    state: LinkState, layers: int, kinds: Mapping[str, str], labels: Sequence[str], compared: str
+) -> html.Div:
     """Of what vector, by what, after which layer; and of more than two labels which one is compared."""
     after = {str(layer): f"L{layer}" for layer in range(layers)}
     chosen = layers - 1 if state.after is None else state.after
@@ -75,7 +82,7 @@ def _controls(state: LinkState, layers: int, kinds: Mapping[str, str], labels: S
     ]
     if len(labels) > 2:
         names = {label: label for label in labels}
-        controls.append(choice("labelled", "Label", names, state.labelled or labels[-1], 140, by="reach", of_data=True))
+        controls.append(choice("labelled", "Label", names, compared, 140, by="reach", of_data=True))
     return html.Div(controls, className="controls")
 
 
@@ -113,9 +120,9 @@ def _of(shown: Reach) -> str:
     return f"{shown.target} after layer {shown.layer}"
 
 
-def _counted(vector: str, shown: Reach) -> str:
+def _counted(vector: str, counted: str) -> str:
     """A vector in words, and how many tokens filters keep."""
-    return "; ".join(filter(None, (vector, shown.counted)))
+    return "; ".join(filter(None, (vector, counted)))
 
 
 def _largest(shown: Reach, files: Mapping[str, str | None]) -> html.Div:
@@ -147,8 +154,10 @@ def _largest(shown: Reach, files: Mapping[str, str | None]) -> html.Div:
     )
     title = html.H3(["Largest share for one token", info("the reach of a token", _REACH)])
     label = f"The classes that {_of(shown)} is made of most"
-    of = f"{_counted(_of(shown), shown)}; classes of at least {FEWEST} sentences"
-    return _dots_figure(title, dots, name="reach", label=label, of=of, csv=file_href(shown.files, "reach.csv", files))
+    of = f"{_counted(_of(shown), shown.counted)}; classes of at least {FEWEST} sentences"
+    return _dots_figure(
+        title, dots, name="reach-classes", label=label, of=of, csv=file_href(shown.files, "reach.csv", files)
+    )
 
 
 def _labels(shown: Reach, files: Mapping[str, str | None]) -> html.Div:
@@ -183,14 +192,17 @@ def _labels(shown: Reach, files: Mapping[str, str | None]) -> html.Div:
         "points",
         0.0,
     )
-    csv = file_href(shown.files, "reach-labels.csv", {**files, "labelled": label})
-    said = f"Share of {_of(shown)}, {label} minus {other}"
-    return _dots_figure(title, dots, name="reach-labels", label=said, of=_counted(_of(shown), shown), csv=csv)
+    csv = file_href(shown.files, "reach-labels.csv", {**files, "labelled": label, "where": shown.contrast_where})
+    said, counted = f"Share of {_of(shown)}, {label} minus {other}", _counted(_of(shown), shown.contrast_counted)
+    caption = NO_LABEL if shown.contrast_where != shown.state.where else ""
+    return _dots_figure(title, dots, name="reach-labels", caption=caption, label=said, of=counted, csv=csv)
 
 
-def _dots_figure(title: html.H3, dots: Dots, *, name: str, label: str, of: str, csv: str) -> html.Div:
+def _dots_figure(
+    title: html.H3, dots: Dots, *, name: str, label: str, of: str, csv: str, caption: str = ""
+) -> html.Div:
     drawn: list[Any] = chart(
-        class_dots(dots), name=name, caption="", label=label, of=of, data=csv, height=dots_height(DRAWN)
+        class_dots(dots), name=name, caption=caption, label=label, of=of, data=csv, height=dots_height(DRAWN)
     )
     return html.Div([title, *drawn], className="figure")
 
@@ -210,7 +222,7 @@ def _by_layer(shown: Reach) -> html.Div:
         name="reach-layers",
         caption="Dotted: if every token counted alike.",
         label=f"Share of “{shown.chosen}” in {shown.target} by layer and label",
-        of=_counted(shown.target, shown),
+        of=_counted(shown.target, shown.contrast_counted),
         height=280,
     )
     title = html.H3(["From which layer on: ", html.Bdi(shown.chosen)])

@@ -8,6 +8,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from dashboard.points.head_tokens import columns
+from dashboard.points.point_set import Condition, parse_conditions, write_conditions
 from dashboard.statistics.parts import Part, part_of
 from dashboard.statistics.reach_figures import LabelLine
 from dashboard.ui.text import first_of
@@ -55,6 +57,8 @@ class Reach:
         Those whose share differs most between labels, of `reach_contrast` at one layer; None where they are not compared.
     labels
         Names of the two sides; empty without two labels.
+    contrast_where
+        The filters of the contrast: those of the link without filters by label that keep one side alone.
     no_class, few
         Why no class is shown, and why labels are not compared: sentences that end with what to do, empty where they are.
     chosen, lines
@@ -63,8 +67,8 @@ class Reach:
         Classes that attention hides, and those that it overrates.
     layer, target
         The layer, and the vector in words.
-    counted
-        How many tokens filters keep, in words; empty without filters.
+    counted, contrast_counted
+        How many tokens filters keep, in words, in all figures and in the contrast; empty without filters.
     state, files
         The link, and the beginning of the URLs of the files.
     """
@@ -72,6 +76,7 @@ class Reach:
     largest: xr.Dataset
     contrast: xr.Dataset | None
     labels: tuple[str, str]
+    contrast_where: str | None
     no_class: str
     few: str
     chosen: str
@@ -80,6 +85,7 @@ class Reach:
     layer: int
     target: str
     counted: str
+    contrast_counted: str
     state: LinkState
     files: str
 
@@ -131,18 +137,22 @@ def read_reach(corpus: Corpus, state: LinkState, fewest: int = FEWEST) -> Reach:
     largest = _first(every, every.reach.values[0])
     hidden = [str(every.category.values[place]) for place in _hidden_places(every)]
     drawn = _by(corpus, of, layer, (*map(str, largest.category.values), *hidden))
-    labels = _compared(corpus, state.labelled)
+    labels = compared_labels(corpus, state)
+    where = filters_of_both(corpus, state.where, labels[0])
+    both = counted_part(corpus, where)
+    of_both = of._replace(where=None if both.whole else where)
     no_class = "" if every.sizes["category"] else _no_class(part, fewest)
-    few = _few_of_label(corpus, part, labels, fewest)
+    few = _few_of_label(corpus, both, labels, fewest)
     contrast, chosen, lines = None, "", list[LabelLine]()
     if any(labels) and not (no_class or few):
-        contrast = _differing(corpus, of, layer, labels[0])
-        chosen = _chosen_class(corpus, of, layer, labels[0], state.reachedclass, contrast)
-        lines = _lines(corpus, of, labels, chosen) if chosen else []
+        contrast = _differing(corpus, of_both, layer, labels[0])
+        chosen = _chosen_class(corpus, of_both, layer, labels[0], state.reachedclass, contrast)
+        lines = _lines(corpus, of_both, labels, chosen) if chosen else []
     return Reach(
         largest=drawn.sel(category=largest.category.values),
         contrast=contrast,
         labels=labels,
+        contrast_where=where,
         no_class=no_class,
         few=few,
         chosen=chosen,
@@ -150,20 +160,48 @@ def read_reach(corpus: Corpus, state: LinkState, fewest: int = FEWEST) -> Reach:
         hidden=_hidden_classes(corpus, state, of, drawn.sel(category=hidden)),
         layer=layer,
         target=TARGETS[of.target],
-        counted="" if part.whole else f"{part.tokens:,} of {first_of(corpus, 'token')}",
+        counted=_count(corpus, part),
+        contrast_counted=_count(corpus, both),
         state=state,
         files=data_link(corpus),
     )
 
 
-def _compared(corpus: Corpus, label: str | None) -> tuple[str, str]:
-    """Names of a label, by default the last, and of what it is compared with; empty where the corpus has no two."""
+def compared_labels(corpus: Corpus, state: LinkState) -> tuple[str, str]:
+    """Names of the label of a link and of what it is compared with; empty where the corpus has no two.
+
+    By default the last label, of those that filters keep where they keep some.
+    """
     labels = shown_labels(corpus)
     if not labels:
         return "", ""
-    own = label if label in labels else labels[-1]
+    kept = [name for name in labels if all(name in each.categories for each in _filters_by_label(corpus, state.where))]
+    own = state.labelled if state.labelled in labels else (kept or labels)[-1]
     others = [name for name in labels if name != own]
     return own, others[0] if len(others) == 1 else "all others"
+
+
+def filters_of_both(corpus: Corpus, where: str | None, label: str) -> str | None:
+    """The filters of a link without those by label that keep only sentences of this label, or none of it."""
+    one_sided = [
+        each
+        for each in _filters_by_label(corpus, where)
+        if label not in each.categories or set(each.categories) == {label}
+    ]
+    if not one_sided:
+        return where
+    conditions, _ = parse_conditions(where or "", columns(corpus))
+    return write_conditions(tuple(each for each in conditions if each not in one_sided)) or None
+
+
+def _filters_by_label(corpus: Corpus, where: str | None) -> list[Condition]:
+    conditions, _ = parse_conditions(where or "", columns(corpus))
+    return [each for each in conditions if each.column == "label" and each.categories]
+
+
+def _count(corpus: Corpus, part: Part) -> str:
+    """How many tokens filters keep, in words; empty without filters."""
+    return "" if part.whole else f"{part.tokens:,} of {first_of(corpus, 'token')}"
 
 
 def _no_class(part: Part, fewest: int) -> str:
