@@ -65,8 +65,11 @@ class FakeTyped:
     def has_loaded(self, corpus: Corpus) -> bool:
         return bool(corpus.name)
 
-    def encode(self, corpus: Corpus, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
+    def encode(
+        self, corpus: Corpus, text: str, second: str, has_left: Callable[[], bool], *, most: int | None = None
+    ) -> Sentence:
         assert not has_left()
+        assert most is None or most > 0
         if not text.strip():
             raise StoreError(f"There is no text for {corpus.name}, nor in {second!r}. Give a sentence.")
         return a_pair()

@@ -8,6 +8,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.compare.page import deferred_typed
+from dashboard.compare.sentences import typed_sentences
 from dashboard.compare.two_models import ModelPair
 from dashboard.sentence.encoder import Encoder, TypedSentences
 from dashboard.sentence.sentence import Sentence
@@ -65,6 +66,21 @@ def test_a_model_that_cannot_be_loaded_is_said_in_one_line(served_store: ServedS
     served_store.put(TypedSentences, TypedSentences(HalfLoaded(alike.other.name)))
     (line,) = deferred_typed(typed(served_store, alike))
     assert f"The model {alike.other.attributes['model_id']} cannot be loaded." in str(line)
+
+
+class Short(HalfLoaded):
+    """Runs a model with fewer positions than the others."""
+
+    def encode(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
+        """Cuts what that model reads at 60 wordpieces."""
+        of_short = model.cut_at(min(60, model.max_length)) if model.key == self._missing else model
+        return self._encoder.encode(of_short, text, second, has_left)
+
+
+def test_both_models_read_as_many_wordpieces_of_a_long_text(served_store: ServedStore, alike: ModelPair) -> None:
+    served_store.put(TypedSentences, TypedSentences(Short(alike.other.name)))
+    both = typed_sentences(served_store, alike, "the film " * 50)
+    assert [(len(each.wordpieces), each.cut) for each in both] == [(60, True), (60, True)]
 
 
 def test_a_sentence_is_encoded_once_it_was_asked_for(alike: ModelPair) -> None:

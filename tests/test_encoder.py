@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +16,20 @@ from flask import Flask
 
 from dashboard.pages import TOPICS
 from dashboard.sentence import page as sentence_page
-from dashboard.sentence.change import NO_CHANGE
-from dashboard.sentence.checkpoint import MOST_CHARACTERS
+from dashboard.sentence.change import NO_CHANGE, Change
+from dashboard.sentence.checkpoint import MOST_CHARACTERS, longest_typed
 from dashboard.sentence.encoder import Encoder, TypedSentences
-from dashboard.sentence.sentence import Sentence
+from dashboard.sentence.sentence import Sentence, stored_sentence
 from dashboard.web import errors as problems
 from dashboard.web.context import resolve
 from dashboard.web.errors import Refusal
+from dashboard.web.results import MOST_OF_BUDGET, memory_size
 from dashboard.web.served_store import ServedStore
 from ingest.encode.hooked_model import SentenceModel
 from store import Corpus, open_corpus
 from store.schema.corpus import CLS, CONTINUATION, PUNCTUATION, SEP
 from tests.stores import MAX_LENGTH, Ingest
+from tests.tiny_models import POSITIONS as LONGEST
 
 TYPED = [
     ("The film was good.", ""),
@@ -40,8 +43,9 @@ TYPED = [
     ("[MASK] the [SEP] film [CLS]", ""),
     ("<b>the</b> &amp; \x00 film\n\tplot", ""),
     ("half a \ud83d pair", ""),
-    ("the " * (MAX_LENGTH - 2), ""),
     ("the " * (MAX_LENGTH - 1), ""),
+    ("the " * (LONGEST - 2), ""),
+    ("the " * (LONGEST - 1), ""),
     ("film " * 10_000, ""),
     ("The film was good.", "It was not."),
     ("good", "\U0001f600"),
@@ -64,7 +68,7 @@ def reference(tiny_model: Path, eager: Callable[[Path], Any]) -> Callable[[str, 
 
     def run(text: str, second: str) -> list[np.ndarray]:
         texts = [part[:MOST_CHARACTERS].encode("utf-8", "replace").decode() for part in (text, second) if part]
-        encoded = tokenizer(*texts, truncation="longest_first", max_length=MAX_LENGTH, return_tensors="pt")
+        encoded = tokenizer(*texts, truncation="longest_first", max_length=LONGEST, return_tensors="pt")
         with torch.inference_mode():
             patterns = torch.cat(model(**encoded, output_attentions=True).attentions)
         return [*(encoded[name][0].numpy() for name in ("input_ids", "token_type_ids")), patterns.numpy()]
@@ -149,20 +153,40 @@ def test_a_pair_has_flags_and_words_counted_through_both(typed: TypedSentences, 
 
 
 def test_a_sentence_of_as_many_tokens_as_are_read_is_not_cut(typed: TypedSentences, tiny_corpus: Corpus) -> None:
-    sentence = typed.encode(tiny_corpus, "the " * (MAX_LENGTH - 2))
-    assert (len(sentence.wordpieces), sentence.cut) == (MAX_LENGTH, False)
+    sentence = typed.encode(tiny_corpus, "the " * (LONGEST - 2))
+    assert (len(sentence.wordpieces), sentence.cut) == (LONGEST, False)
 
 
 def test_a_sentence_of_ten_thousand_words_is_cut(typed: TypedSentences, tiny_corpus: Corpus) -> None:
     sentence = typed.encode(tiny_corpus, "film " * 10_000)
-    assert (len(sentence.wordpieces), sentence.cut) == (MAX_LENGTH, True)
+    assert (len(sentence.wordpieces), sentence.cut) == (LONGEST, True)
     assert len(sentence.text) == MOST_CHARACTERS
 
 
 def test_of_a_pair_the_longer_one_is_cut(typed: TypedSentences, tiny_corpus: Corpus) -> None:
-    sentence = typed.encode(tiny_corpus, "a plot", "film " * 100)
+    sentence = typed.encode(tiny_corpus, "a plot", "film " * LONGEST)
     assert sentence.wordpieces[:4] == ("[CLS]", "a", "plot", "[SEP]")
-    assert (len(sentence.wordpieces), sentence.cut) == (MAX_LENGTH, True)
+    assert (len(sentence.wordpieces), sentence.cut) == (LONGEST, True)
+
+
+def test_no_more_is_read_than_a_cache_holds_but_as_much_as_of_the_corpus(
+    typed: TypedSentences, tiny_corpus: Corpus
+) -> None:
+    budget = 128 << 10
+    most = longest_typed(tiny_corpus, budget=budget)
+    assert MAX_LENGTH < most < LONGEST
+    sentence = typed.encode(tiny_corpus, "film " * LONGEST, most=most)
+    assert (len(sentence.wordpieces), sentence.cut) == (most, True)
+    assert 0.7 * budget * MOST_OF_BUDGET < memory_size(sentence) < budget * MOST_OF_BUDGET
+    assert longest_typed(tiny_corpus, budget=1) == MAX_LENGTH
+
+
+def test_a_sentence_of_the_corpus_that_is_cut_is_changed_as_it_is_stored(
+    typed: TypedSentences, tiny_corpus: Corpus
+) -> None:
+    stored = replace(stored_sentence(tiny_corpus, 3), text="the " * LONGEST)
+    changed = typed.change(tiny_corpus, stored, Change(((0, 0),)))
+    assert len(changed.wordpieces) == len(stored.wordpieces) < MAX_LENGTH
 
 
 def test_characters_beyond_those_that_are_read_cut_a_sentence(typed: TypedSentences, tiny_corpus: Corpus) -> None:

@@ -21,7 +21,7 @@ from tests.accessibility import is_accessible
 from tests.browser import Open, Visit, choose, drawn, followed, listening
 from tests.client import FakeTyped
 from tests.sentence_page import ROOT, drawn_weights, link_fields, pieces, sentence_page, shown
-from tests.stores import MAX_LENGTH
+from tests.tiny_models import POSITIONS
 
 TEXT = "The film was good, and the music not."
 SECOND = "We loved it."
@@ -118,10 +118,10 @@ def test_markup_emoji_and_arabic_are_shown_as_they_were_typed(page: Page) -> Non
 @pytest.mark.slow
 def test_ten_thousand_words_are_cut_with_a_notice(page: Page) -> None:
     type_text(page, "film " * 10_000)
-    notice = f"The text is cut at {MAX_LENGTH} wordpieces, the limit of this store. Type a shorter text, or its parts one by one."
+    notice = f"The text is cut at {POSITIONS} wordpieces: the model or this server reads no more. Type a shorter text, or its parts one by one."
     expect(page.get_by_text(notice)).to_be_visible()
     expect(page.get_by_text("The text is too long for a link")).to_be_visible()
-    expect(page.locator(".tokens.query .token")).to_have_count(MAX_LENGTH)
+    expect(page.locator(".tokens.query .token")).to_have_count(POSITIONS)
 
 
 @pytest.mark.slow

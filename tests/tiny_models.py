@@ -21,6 +21,8 @@ _TEXT = (
     " music mr . wayne really never watch again one two slow funny sad long"
 )
 WORDS = _TEXT.split()
+#: Wordpieces that they read at most.
+POSITIONS = 128
 
 
 def save_model(
@@ -59,7 +61,7 @@ def _config(layers: int, heads: int, channels: int, labels: tuple[str, ...]) -> 
         num_hidden_layers=layers,
         num_attention_heads=heads,
         intermediate_size=4 * channels,
-        max_position_embeddings=128,
+        max_position_embeddings=POSITIONS,
         initializer_range=0.3,
         id2label=dict(enumerate(labels)),
         label2id={label: number for number, label in enumerate(labels)},

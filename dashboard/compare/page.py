@@ -33,6 +33,7 @@ from dashboard.compare.matching import ABOUT_MATCHING, matching_heads
 from dashboard.compare.routes import register
 from dashboard.compare.sentences import (
     DIVERGENCE,
+    most_read,
     patterns,
     ranked_by,
     search_in_both,
@@ -357,7 +358,7 @@ def _sentences(context: Context, two: ModelPair) -> list[object]:
     if not state.text:
         return [*patterns(state, two), *search]
     typed, text = context.served_store.service(TypedSentences), state.text
-    is_encoded = all(typed.is_encoded(model, text) for model in (two.own, two.other))
+    is_encoded = all(typed.is_encoded(model, text, most=most_read(two)) for model in (two.own, two.other))
     back = f"{state.with_(text=None, second=None).href}#sentence-in-both"
     return [
         sentence_title(state),

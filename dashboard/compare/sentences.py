@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dashboard.compare.data import head_divergence, head_sample
 from dashboard.compare.two_models import LETTERS, MINUS, ModelPair, lettered, marked, sample_caption
+from dashboard.sentence.checkpoint import longest_typed
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.finder import RANKINGS, Ranking, Search, ranking_by
 from dashboard.sentence.ruler import draw_ruler_of_both, draw_text
@@ -380,7 +381,7 @@ def typed_patterns(state: LinkState, two: ModelPair, sentences: tuple[Sentence, 
         *_drawn(two, state, weights, own),
         html.P(
             [
-                f"Typed sentence, {many(len(own.wordpieces), 'token')}{', cut to the longest of the corpus' if own.cut else ''}; "
+                f"Typed sentence, {many(len(own.wordpieces), 'token')}{', cut at what the models and this server read' if own.cut else ''}; "
                 f"one colour scale. {_mean_divergence(weights, window)} ",
                 html.A(_all(window), href=_typed_file(state, two, _first(window)), download=""),
                 ".",
@@ -419,10 +420,17 @@ def _typed_file(state: LinkState, two: ModelPair, of_window: dict[str, str | Non
     )
 
 
+def most_read(two: ModelPair) -> int:
+    """Wordpieces of a typed text that this server reads in both models."""
+    return min(map(longest_typed, (two.own, two.other)))
+
+
 def typed_sentences(served_store: ServedStore, two: ModelPair, text: str) -> tuple[Sentence, Sentence]:
     """A text through both models. Raises `Refusal` where one of them cannot run it."""
-    typed = served_store.service(TypedSentences)
-    own, other = (typed.encode(model, text, "", reader_left) for model in (two.own, two.other))
+    typed, most = served_store.service(TypedSentences), most_read(two)
+    own, other = (typed.encode(model, text, "", reader_left, most=most) for model in (two.own, two.other))
+    if (read := min(len(own.wordpieces), len(other.wordpieces))) < max(len(own.wordpieces), len(other.wordpieces)):
+        own, other = (typed.encode(model, text, "", reader_left, most=read) for model in (two.own, two.other))
     return own, other
 
 

@@ -13,6 +13,10 @@ from dashboard.sentence.sentence import Sentence
 from dashboard.web.admission import Tell
 from dashboard.web.corpus_model import CorpusModel, find_checkpoint, runs_models
 from dashboard.web.errors import ReaderLeft, Refusal
+from dashboard.web.results import BUDGET, MOST_OF_BUDGET
+from store import Corpus
+from store.kernels.mixing import count_products
+from store.schema.model import RATIOS
 
 if TYPE_CHECKING:
     from ingest.encode.capture import Capture
@@ -23,6 +27,11 @@ if TYPE_CHECKING:
 
 #: Most characters of a text, and of the second of a pair.
 MOST_CHARACTERS = 5_000
+#: Bytes of a wordpiece in a sentence beside its numbers: two texts, flags, word.
+BESIDE_NUMBERS = 256
+#: What an encoder is asked for: a model that reads so many wordpieces, a text or a pair; and what is changed in it.
+Request = tuple[CorpusModel, str, str]
+Changed = tuple[CorpusModel, str, str, Change]
 log = logging.getLogger("headscape")
 
 
@@ -63,6 +72,29 @@ class Encoded(NamedTuple):
     traced: Traced | None
 
 
+def longest_typed(corpus: Corpus, *, budget: int = BUDGET) -> int:
+    """Wordpieces of a typed text that are read, of a model that reads as many; never fewer than of the corpus' sentences.
+
+    As many as a cache holds the vectors of: a longer sentence would be encoded again for every part of a page.
+    """
+    vectors = 2 * corpus.layers * corpus.heads * corpus.query.sizes["channel"]
+    of_layers = corpus.layers * (count_products(corpus.heads) + corpus.heads + len(RATIOS))
+    last = corpus.heads * corpus.query.sizes["channel"]
+    size = 4 * (vectors + of_layers + last) + BESIDE_NUMBERS
+    return max(CorpusModel.of(corpus).max_length, int(MOST_OF_BUDGET * budget) // size)
+
+
+def request_for(corpus: Corpus, text: str, second: str, most: int | None) -> Request:
+    """To encode at most so many wordpieces of a text; by default as many as are read of a typed one."""
+    model = CorpusModel.of(corpus).cut_at(longest_typed(corpus) if most is None else most)
+    return model, readable(text), readable(second)
+
+
+def change_request(corpus: Corpus, sentence: Sentence, change: Change) -> Changed:
+    """Of as many wordpieces as the sentence has: one of the corpus is cut sooner than a typed one."""
+    return (*request_for(corpus, sentence.text, sentence.second, len(sentence.wordpieces)), change)
+
+
 def load(model: CorpusModel, make_model: "Callable[..., GuessingModel] | None" = None) -> "GuessingModel":
     """The model, ready to run; a `Refusal` where it is not there, or another one. `make_model` is by default `GuessingModel`."""
     _check_installed()
@@ -72,7 +104,8 @@ def load(model: CorpusModel, make_model: "Callable[..., GuessingModel] | None" =
         checkpoint = find_checkpoint(model)
         from ingest.encode.hidden_words import GuessingModel
 
-        return (make_model or GuessingModel)(checkpoint, max_length=model.max_length, dtype=model.dtype)
+        longest = checkpoint.family.longest_input(checkpoint.config)
+        return (make_model or GuessingModel)(checkpoint, max_length=longest, dtype=model.dtype)
     except IngestError as error:
         log.warning("could not load %s: %s", model.key, error)  # the message may name folders of the server
         raise Refusal(
@@ -99,10 +132,10 @@ def cannot_run(error: RuntimeError) -> Refusal:
     return Refusal("The model cannot run now. Try again in a few seconds, or choose a sentence of the corpus.", 503)
 
 
-def encoded(model: "GuessingModel", text: str, second: str, change: Change) -> "Encoded":
-    """A sentence, or a pair, by a loaded model whose heads may be changed; a `Refusal` where it cannot be encoded."""
+def encoded(model: "GuessingModel", text: str, second: str, change: Change, *, most: int | None = None) -> "Encoded":
+    """A sentence, or a pair, by a loaded model whose heads may be changed, cut at so many wordpieces; or a `Refusal`."""
     first, other = text[:MOST_CHARACTERS], second[:MOST_CHARACTERS]
-    pair = model.tokenize(first, other)
+    pair = model.tokenize(first, other, most=most)
     tokens = pair.tokens
     words = pair.segment[tokens.word_index >= 0]
     check_words(0 in words, "first " if other else "")

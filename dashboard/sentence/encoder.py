@@ -22,7 +22,17 @@ from typing import TYPE_CHECKING, Protocol
 from cachetools import LRUCache
 
 from dashboard.sentence.change import NO_CHANGE, Change
-from dashboard.sentence.checkpoint import Encoded, check_words, encoded, load, readable
+from dashboard.sentence.checkpoint import (
+    Changed,
+    Encoded,
+    Request,
+    change_request,
+    check_words,
+    encoded,
+    load,
+    readable,
+    request_for,
+)
 from dashboard.sentence.sentence import Sentence, is_cut, stored_sentence
 from dashboard.web.admission import (
     LOOK_SECONDS,
@@ -65,6 +75,8 @@ IDLE = 600.0
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 SLOW = "The model is still being loaded, or busy. Try again in a few seconds."
 ENDED = "The process that runs the model has ended. Try again: it is started anew."
+#: Whether the reader has left.
+HasLeft = Callable[[], bool]
 #: Connections that wait to be accepted.
 BACKLOG = 64
 #: Seconds between two checks for requests.
@@ -72,8 +84,6 @@ IDLE_PAUSE = 1.0
 #: The name of the queue in the metrics: readers who wait for a typed sentence.
 QUEUE = "typed sentences"
 STARTS = "Starting the process that runs the model"
-Request = tuple[CorpusModel, str, str]
-Changed = tuple[CorpusModel, str, str, Change]
 
 
 class SentenceEncoder(Protocol):
@@ -83,12 +93,10 @@ class SentenceEncoder(Protocol):
     def is_running(self) -> bool:
         """Whether what has loaded a model still runs: without requests it ends."""
 
-    def encode(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
+    def encode(self, model: CorpusModel, text: str, second: str, has_left: HasLeft) -> Sentence:
         """The encoded sentence, or a `Refusal`."""
 
-    def change(
-        self, model: CorpusModel, text: str, second: str, change: Change, has_left: Callable[[], bool]
-    ) -> Sentence:
+    def change(self, model: CorpusModel, text: str, second: str, change: Change, has_left: HasLeft) -> Sentence:
         """The same by a model with other heads."""
 
 
@@ -105,19 +113,19 @@ class TypedSentences:
         return cls()
 
     def encode(
-        self, corpus: Corpus, text: str, second: str = "", has_left: Callable[[], bool] = lambda: False
+        self, corpus: Corpus, text: str, second: str = "", has_left: HasLeft = lambda: False, *, most: int | None = None
     ) -> Sentence:
-        """The sentence, or the pair where there is a second one; cut where it is longer than the corpus' longest.
+        """The sentence, or the pair where there is a second one; cut at `most` wordpieces, or where the model or the server reads no more.
 
         `has_left` tells whether the reader has left; then nothing is computed. Raises a `Refusal` where encoding fails.
         """
-        request = _request(corpus, text, second)
+        request = request_for(corpus, text, second, most)
         check_words(bool(request[1]), "")
         return current_cache().get(self, request, lambda: self._encoded(*request, has_left))
 
     def change(self, corpus: Corpus, sentence: Sentence, change: Change) -> Sentence:
         """A sentence as the model encodes it with other heads; as `encode` otherwise."""
-        request = (*_request(corpus, sentence.text, sentence.second), change)
+        request = change_request(corpus, sentence, change)
         return current_cache().get(self, request, lambda: self._changed(request))
 
     def run(self, corpus: Corpus, text: str, change: Change) -> Sentence:
@@ -126,19 +134,18 @@ class TypedSentences:
         Its steps are told to nobody: whoever encodes a sample says how far it is.
         """
         with steps_told_to(lambda _: None):
-            return self._changed((*_request(corpus, text, ""), replace(change, products=False)))
+            return self._changed((CorpusModel.of(corpus), readable(text), "", replace(change, products=False)))
 
     def is_changed(self, corpus: Corpus, sentence: Sentence, change: Change) -> bool:
         """Whether `change` would answer at once."""
-        request = (*_request(corpus, sentence.text, sentence.second), change)
-        return current_cache().find(self, request) is not None
+        return current_cache().find(self, change_request(corpus, sentence, change)) is not None
 
-    def encode_counted(self, corpus: Corpus, sentence: int, has_left: Callable[[], bool] = lambda: False) -> Sentence:
+    def encode_counted(self, corpus: Corpus, sentence: int, has_left: HasLeft = lambda: False) -> Sentence:
         """A sentence of the corpus whose vectors are not stored; as `encode` otherwise."""
         key = ("encoded sentence", sentence)
         return current_cache().get(corpus, key, lambda: self._counted(corpus, sentence, has_left))
 
-    def _counted(self, corpus: Corpus, sentence: int, has_left: Callable[[], bool]) -> Sentence:
+    def _counted(self, corpus: Corpus, sentence: int, has_left: HasLeft) -> Sentence:
         text = corpus.counted_text(sentence)
         try:
             encoded = self._encoded(CorpusModel.of(corpus), readable(text), "", has_left)
@@ -152,32 +159,32 @@ class TypedSentences:
         cut = is_cut(corpus, len(encoded.wordpieces))
         return replace(encoded, text=text, label=corpus.label_name(sentence), cut=cut)
 
-    def _encoded(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
+    def _encoded(self, model: CorpusModel, text: str, second: str, has_left: HasLeft) -> Sentence:
         try:
             encoded = self._encoder.encode(model, text, second, has_left)
         except Refusal as refusal:
             if refusal.is_of_request:  # of the text, which a loaded model has read
-                self._loaded.add(model)
+                self._loaded.add(model.checkpoint)
             raise
-        self._loaded.add(model)
+        self._loaded.add(model.checkpoint)
         return encoded
 
     def _changed(self, request: Changed) -> Sentence:
         changed = self._encoder.change(*request, reader_left)
-        self._loaded.add(request[0])
+        self._loaded.add(request[0].checkpoint)
         return changed
 
     def has_loaded(self, corpus: Corpus) -> bool:
         """Whether the model has encoded a sentence: the first waits until it is loaded."""
-        return self._encoder.is_running and CorpusModel.of(corpus) in self._loaded
+        return self._encoder.is_running and CorpusModel.of(corpus).checkpoint in self._loaded
 
     def has_counted(self, corpus: Corpus, sentence: int) -> bool:
         """Whether `encode_counted` would answer at once."""
         return current_cache().find(corpus, ("encoded sentence", sentence)) is not None
 
-    def is_encoded(self, corpus: Corpus, text: str, second: str = "") -> bool:
+    def is_encoded(self, corpus: Corpus, text: str, second: str = "", *, most: int | None = None) -> bool:
         """Whether `encode` would answer at once: the sentence is cached."""
-        return current_cache().find(self, _request(corpus, text, second)) is not None
+        return current_cache().find(self, request_for(corpus, text, second, most)) is not None
 
 
 def encodable_sentences(corpus: Corpus) -> int:
@@ -218,10 +225,6 @@ def _sentence(served_store: ServedStore, corpus: Corpus, state: LinkState) -> Se
     return served_store.service(TypedSentences).encode(corpus, state.text, state.second or "", reader_left)
 
 
-def _request(corpus: Corpus, text: str, second: str) -> Request:
-    return CorpusModel.of(corpus), readable(text), readable(second)
-
-
 class Encoder:
     """Encodes one sentence at a time; a model is loaded at the first. Nothing is cached here but models."""
 
@@ -239,13 +242,11 @@ class Encoder:
         """It runs in this process."""
         return True
 
-    def encode(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
+    def encode(self, model: CorpusModel, text: str, second: str, has_left: HasLeft) -> Sentence:
         """The sentence, or a `Refusal`; nothing is computed once `has_left` says that the reader has left."""
         return self.change(model, text, second, NO_CHANGE, has_left)
 
-    def change(
-        self, model: CorpusModel, text: str, second: str, change: Change, has_left: Callable[[], bool]
-    ) -> Sentence:
+    def change(self, model: CorpusModel, text: str, second: str, change: Change, has_left: HasLeft) -> Sentence:
         """The same by a model with other heads."""
         tell = current_tell()
         tell(WAITS)
@@ -258,11 +259,11 @@ class Encoder:
         return replace(sentence, decomposed=found)
 
     def _encoded(self, model: CorpusModel, text: str, second: str, change: Change, tell: Tell) -> Encoded:
-        if model not in self._models:
+        if (checkpoint := model.checkpoint) not in self._models:
             tell(f"Loading the model {model.model_id}")
-            self._models[model] = load(model, self._make_model)
+            self._models[checkpoint] = load(checkpoint, self._make_model)
         tell("Encoding the sentence")
-        return encoded(self._models[model], text, second, change)
+        return encoded(self._models[checkpoint], text, second, change, most=model.max_length)
 
 
 class RemoteEncoder:
@@ -280,17 +281,15 @@ class RemoteEncoder:
         """Whether the process is there: its next sentence does not wait for a model."""
         return self._folder.encoder_process is not None
 
-    def encode(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
+    def encode(self, model: CorpusModel, text: str, second: str, has_left: HasLeft) -> Sentence:
         """As `Encoder.encode`."""
         return self._asked((model, text, second), has_left)
 
-    def change(
-        self, model: CorpusModel, text: str, second: str, change: Change, has_left: Callable[[], bool]
-    ) -> Sentence:
+    def change(self, model: CorpusModel, text: str, second: str, change: Change, has_left: HasLeft) -> Sentence:
         """As `Encoder.change`."""
         return self._asked((model, text, second, change), has_left)
 
-    def _asked(self, request: Request | Changed, has_left: Callable[[], bool]) -> Sentence:
+    def _asked(self, request: Request | Changed, has_left: HasLeft) -> Sentence:
         deadline = time.monotonic() + self._patience
         with self._room.entered(), self._connect(deadline) as connection:
             answer = _ask(connection, request, lambda told: _check(has_left, told + self._patience))
@@ -355,7 +354,7 @@ def _ask(connection: Connection, request: Request | Changed, check: Callable[[fl
         raise Refusal(ENDED, 503) from error
 
 
-def _check(has_left: Callable[[], bool], deadline: float) -> None:
+def _check(has_left: HasLeft, deadline: float) -> None:
     if has_left():
         raise ReaderLeft
     _check_time(deadline)

@@ -326,7 +326,7 @@ def _notices(corpus: Corpus, shown: ShownSentence, asked: LinkState) -> tuple[st
     wordpieces = many(len(sentence.wordpieces), "wordpiece")
     return (
         *refused,
-        f"The text is cut at {wordpieces}, the limit of this store. Type a shorter text, or its parts one by one.",
+        f"The text is cut at {wordpieces}: the model or this server reads no more. Type a shorter text, or its parts one by one.",
     )
 
 

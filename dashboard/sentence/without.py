@@ -250,11 +250,17 @@ def _by_rules(corpus: Corpus, sentence: int, heads: tuple[tuple[int, int], ...])
 def _is_computed(context: Context, sentence: Sentence) -> bool:
     """Whether the sentence was encoded with and without the change: the part is then on the page at once."""
     corpus, state, typed = context.corpus, context.state, context.served_store.service(TypedSentences)
-    if not was_computed(corpus, state, WITHOUT) or not typed.is_encoded(corpus, sentence.text, sentence.second):
+    is_encoded = typed.is_encoded(corpus, sentence.text, sentence.second, most=_most(state, sentence))
+    if not was_computed(corpus, state, WITHOUT) or not is_encoded:
         return False
     if state.instead == "patch" and not typed.is_encoded(corpus, state.patch or ""):
         return False
     return typed.is_changed(corpus, sentence, change_of(typed, corpus, state, sentence))
+
+
+def _most(state: LinkState, sentence: Sentence) -> int | None:
+    """Wordpieces of a sentence of the corpus, which is cut where the corpus' are; None of a typed one."""
+    return None if state.text else len(sentence.wordpieces)
 
 
 def compute_change(context: Context) -> list[object]:
@@ -265,7 +271,8 @@ def compute_change(context: Context) -> list[object]:
     if is_too_long(shown.sentence):
         raise Refusal(_TOO_LONG.format(LONGEST, len(shown.sentence.wordpieces)))
     typed = context.served_store.service(TypedSentences)
-    before = typed.encode(corpus, shown.sentence.text, shown.sentence.second, reader_left)
+    own, most = shown.sentence, _most(state, shown.sentence)
+    before = typed.encode(corpus, own.text, own.second, reader_left, most=most)
     if before.wordpieces != shown.sentence.wordpieces:
         raise Refusal(UNLIKE)
     change = change_of(typed, corpus, state, shown.sentence)

@@ -1,6 +1,6 @@
 """The checkpoint that a corpus was made with: how the store names it, and how it is found again."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dashboard.web.errors import Refusal
@@ -22,7 +22,7 @@ class CorpusModel:
     source
         MODEL of the ingest.
     max_length
-        Wordpieces of the longest sentence of the corpus.
+        Wordpieces of a text that are read at most: those of the longest sentence of the corpus.
     dtype
         The dtype of the matrix products.
     revision
@@ -52,6 +52,15 @@ class CorpusModel:
             dtype=str(corpus.attributes["dtype"]),
             revision=provenance.get("revision"),
         )
+
+    def cut_at(self, max_length: int) -> "CorpusModel":
+        """The same, of whose texts other numbers of wordpieces are read."""
+        return replace(self, max_length=max_length)
+
+    @property
+    def checkpoint(self) -> "CorpusModel":
+        """What it has in common with those that `cut_at` makes of it: they are one model in memory."""
+        return self.cut_at(0)
 
 
 def runs_models() -> bool:

@@ -333,11 +333,12 @@ class SentenceModel:
         """Bytes of the weights."""
         return sum(parameter.nbytes for parameter in self.hooked.parts.module.parameters())
 
-    def tokenize(self, text: str, second: str) -> Pair:
-        """Wordpieces of a pair, or of one sentence where there is no second."""
+    def tokenize(self, text: str, second: str, *, most: int | None = None) -> Pair:
+        """Wordpieces of a pair, or of one sentence where there is no second; at most so many."""
+        tokenizer = self.tokenizer if most is None else self.tokenizer.cut_at(most)
         if second:
-            return self.tokenizer.tokenize_pair(text, second)
-        tokens = self.tokenizer.tokenize([text])
+            return tokenizer.tokenize_pair(text, second)
+        tokens = tokenizer.tokenize([text])
         first = np.zeros(len(tokens.token_id), np.uint8)
         return Pair(tokens, first, first)
 

@@ -7,6 +7,7 @@ around the two of a pair, and which text a wordpiece stands for.
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import groupby
@@ -164,6 +165,12 @@ class Tokenizer:
         self.mask_id: int | None = self._tokenizer.mask_token_id
         self._special = _special_flags(self._tokenizer)
         self._flags = dict(self._special)
+
+    def cut_at(self, max_length: int) -> "Tokenizer":
+        """The same tokenizer, which keeps at most so many wordpieces of a text."""
+        shorter = copy(self)
+        shorter.max_length = min(max_length, self.max_length)
+        return shorter
 
     def tokenize(self, texts: Sequence[str]) -> Tokens:
         """Wordpieces of each text between its special tokens, cut at `max_length`."""
