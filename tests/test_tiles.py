@@ -8,10 +8,11 @@ import xarray as xr
 import zarr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from zarr.abc.store import ByteRequest, SuffixByteRequest
 from zarr.codecs import Crc32cCodec, ZstdCodec
 
 from store.repository.arrays import Groups
-from store.repository.tiles import is_tiled
+from store.repository.tiles import TileReader, is_tiled
 from store.repository.zarr_internals import is_damage
 
 SHAPE, SHARD, TILE = (4, 6, 70), (2, 6, 32), (1, 3, 8)
@@ -58,6 +59,25 @@ def test_every_selection_is_what_zarr_reads(group: zarr.Group, selection: tuple[
     array = group["tiled"]
     assert isinstance(array, zarr.Array)
     np.testing.assert_array_equal(_lazy(group)[selection].values, array.oindex[selection])
+
+
+class Counting(TileReader):
+    """Counts its requests beside that for the index of a shard."""
+
+    requests = 0
+
+    async def _bytes(self, place: tuple[int, ...], request: ByteRequest | None = None) -> np.ndarray | None:
+        self.requests += not isinstance(request, SuffixByteRequest)
+        return await super()._bytes(place, request)
+
+
+def test_a_sentence_in_all_heads_is_read_over_the_tiles_between_in_one_request(group: zarr.Group) -> None:
+    array = group["tiled"]
+    assert isinstance(array, zarr.Array)
+    reader = Counting(array)  # of one layer a shard has 2 by 4 tiles: heads, then tokens
+    read = reader.read((slice(0, 1), slice(0, 6), slice(9, 13)))
+    np.testing.assert_array_equal(read, array[0:1, :, 9:13])
+    assert reader.requests == 1
 
 
 def test_compressed_arrays_are_left_to_zarr(group: zarr.Group) -> None:
