@@ -8,6 +8,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from flask import has_request_context, request
 
+from dashboard.access.account import ACCOUNT
 from dashboard.access.person import Person, current_person
 from dashboard.access.sign_in import SIGN_OUT
 from dashboard.canvas.spec import PointPanels
@@ -108,13 +109,18 @@ def _account(person: Person | None, signs_in: bool, kind: str) -> list[object]:
     """Who is signed in, with which role, and the way out; nothing where nobody is."""
     if person is None:
         return []
-    name = html.Span([html.Strong(person.name), f", {person.role}"], title=f"Signed in as {person.name}")
+    shown = [html.Strong(person.name), f", {person.role}"]
+    if not signs_in:
+        return [html.Div(html.Span(shown, title=f"Signed in as {person.name}"), className=kind)]
+    name = html.A(
+        shown, href=f"{request.script_root}{ACCOUNT}", title=f"Signed in as {person.name}: tokens for scripts"
+    )
     form = html.Form(
         html.Button("Sign out", type="submit", className="plain"),
         action=f"{request.script_root}{SIGN_OUT}",
         method="post",
     )
-    return [html.Div([name, *([form] if signs_in else [])], className=kind)]
+    return [html.Div([name, form], className=kind)]
 
 
 def _header(account: list[object]) -> html.Div:

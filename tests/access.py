@@ -1,5 +1,6 @@
 """Servers that ask who sends a request, and people who sign in. Fixtures for the tests of access."""
 
+import re
 import time
 from collections.abc import Callable
 from ipaddress import ip_network
@@ -65,6 +66,19 @@ def cookie_of(client: FlaskClient) -> tuple[str, str]:
 
 def comes_in(client: FlaskClient) -> bool:
     return client.get("/").status_code == 200
+
+
+def made_token(client: FlaskClient, days: int) -> str:
+    """A token that whoever has signed in makes on the page of the account."""
+    answer = client.post("/account", data={"days": str(days)})
+    shown = re.search(r'<p class="token" role="status">([^<]+)</p>', answer.text)
+    assert shown, answer.text
+    return shown[1]
+
+
+def opens(client: FlaskClient, path: str, token: str, method: str = "GET") -> bool:
+    """Whether a request with a token is let in."""
+    return client.open(path, method=method, headers={"Authorization": f"Bearer {token}"}).status_code != 401
 
 
 @pytest.fixture(autouse=True)

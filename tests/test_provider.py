@@ -1,4 +1,4 @@
-"""Signing in by an OpenID provider that runs on this machine: whom it admits, and what of its answers is refused."""
+"""Signing in by an OpenID provider that runs on this machine: whom it admits, what of its answers is refused, tokens of its people."""
 
 import logging
 import socket
@@ -13,9 +13,11 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
+from dashboard.access.__main__ import main
 from dashboard.access.settings import Access, Provider
+from dashboard.access.tokens import Tokens
 from dashboard.access.users import EndedSessions
-from tests.access import HTML, comes_in, cookie_of, server_of
+from tests.access import HTML, by_password, comes_in, cookie_of, made_token, opens, server_of
 from tests.provider import CLIENT, FOREIGN_KEY, SECRET, FakeProvider, running_provider
 
 Settings = Callable[..., Access]
@@ -273,3 +275,82 @@ def test_the_session_before_ends_when_somebody_signs_in(
     copied.set_cookie(*cookie_of(browser))
     assert returned(browser, provider).status_code == 303
     assert not comes_in(copied)
+
+
+API = "/api/1/list_models"
+
+
+@pytest.fixture
+def token(browser: FlaskClient, provider: FakeProvider) -> str:
+    """Ada's, for ten days, which she made on the page of her account."""
+    assert returned(browser, provider).status_code == 303
+    return made_token(browser, 10)
+
+
+def test_a_person_of_the_provider_makes_a_token_that_reads_the_interface_for_programs(
+    token: str, server: Flask
+) -> None:
+    script = server.test_client()
+    assert opens(script, API, token)
+    refused = [("GET", "/heads"), ("GET", "/account"), ("POST", "/account"), ("POST", API), ("GET", "/api/notes")]
+    assert [opens(script, path, token, method) for method, path in refused] == [False] * 5
+
+
+def test_a_token_lasts_for_a_month_at_most_where_a_provider_vouches(
+    browser: FlaskClient, provider: FakeProvider
+) -> None:
+    assert returned(browser, provider).status_code == 303
+    answer = browser.post("/account", data={"days": "31"})
+    is_refused(answer, 400, "A token is valid for 1 to 30 days. Choose such a number.")
+
+
+@pytest.mark.parametrize(
+    "end",
+    [lambda folder: main(["revoke", "Ada@example.org", f"--state={folder}"]), lambda folder: (folder / "key").unlink()],
+)
+def test_a_token_ends_when_revoked_and_with_the_key(
+    end: Callable[[Path], object], token: str, access: Access, tiny_store: str, tmp_path: Path
+) -> None:
+    end(tmp_path)
+    assert not opens(server_of(tiny_store, access).test_client(), API, token)
+
+
+def test_a_token_ends_where_other_domains_or_groups_are_admitted(token: str, access: Access, tiny_store: str) -> None:
+    assert access.provider
+    others = [replace(access.provider, domains=("example.com",)), replace(access.provider, groups=("readers",))]
+    servers = [server_of(tiny_store, replace(access, provider=other)).test_client() for other in others]
+    assert [opens(client, API, token) for client in servers] == [False, False]
+    assert opens(server_of(tiny_store, access).test_client(), API, token)
+
+
+def test_a_token_ends_when_the_provider_names_its_person_without_the_group(
+    access: Access, provider: FakeProvider, tiny_store: str
+) -> None:
+    assert access.provider
+    of_group = replace(access, provider=replace(access.provider, groups=("readers",)))
+    server = server_of(tiny_store, of_group)
+    browser = server.test_client()
+    assert returned(browser, provider).status_code == 303
+    token = made_token(browser, 10)
+    provider.claims["groups"] = ["others"]
+    is_refused(returned(server.test_client(), provider), 403, "may not come in here")
+    assert not opens(server.test_client(), API, token)
+    assert not comes_in(browser)
+
+
+def test_a_stranger_ends_nothing(token: str, server: Flask, provider: FakeProvider, tmp_path: Path) -> None:
+    """Else anybody with an account of the provider could fill the file of ended sessions, or end tokens by an address unverified."""
+    provider.claims["email"] = "ada@evil.example"
+    assert returned(server.test_client(), provider).status_code == 403
+    provider.claims |= {"email": "ada@example.org", "email_verified": False}
+    assert returned(server.test_client(), provider).status_code == 403
+    assert EndedSessions(tmp_path).value.people == {}
+    assert opens(server.test_client(), API, token)
+
+
+def test_a_token_of_the_users_file_is_none_of_a_provider_s_person_and_the_reverse(
+    token: str, server: Flask, tiny_store: str, tmp_path: Path
+) -> None:
+    """The same folder, thus the same key, and the same name."""
+    assert not opens(server.test_client(), API, Tokens(tmp_path).issue("ada@example.org", "", 10))
+    assert not opens(server_of(tiny_store, by_password(tmp_path)).test_client(), API, token)

@@ -1,5 +1,6 @@
 """Signing in and out in a real browser."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -62,6 +63,9 @@ def test_everybody_can_sign_in_and_a_session_goes_from_there_to_its_end(
     assert page.url == f"{address}/statistics?statistic=to_sep"
     expect(page.get_by_title("Signed in as ada").first).to_have_text("ada, author")
     expect(page.locator(".js-plotly-plot").first).to_be_visible()  # a script on its way would be refused
+    makes_a_token(page)
+    page.go_back()
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
     EndedSessions(folder).end_all("ada")
     page.get_by_role("link", name="Head map").click()
     ended = page.locator("#session-ended")
@@ -76,6 +80,16 @@ def test_everybody_can_sign_in_and_a_session_goes_from_there_to_its_end(
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
     page.goto(f"{address}/map")
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+
+
+def makes_a_token(page: Page) -> None:
+    page.get_by_title("tokens for scripts").first.click()
+    page.get_by_label("Days until it ends").fill("7")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("It is valid for 7 days.")).to_be_visible()
+    expect(page.locator(".token")).to_have_text(re.compile(r"\S{100,}"))
+    assert serious(page) == []
+    page.go_back()
 
 
 def everybody_can_sign_in(page: Page) -> None:

@@ -108,7 +108,10 @@ def test_the_command_prints_a_token(client: FlaskClient, tmp_path: Path, capsys:
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        (["nobody"], "users: There is no user 'nobody'. List them with `headscape users list`."),
+        (
+            ["nobody"],
+            "users: There is no user 'nobody'. List them with `headscape users list`; people of a provider use the page /account.",
+        ),
         (["bob", "--days=0"], "users: A token is valid for 1 to 366 days. Choose such a number."),
     ],
 )

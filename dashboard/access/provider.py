@@ -18,6 +18,7 @@ from dashboard.access.person import Person
 from dashboard.access.private_file import AccessFileError
 from dashboard.access.settings import Access, Provider
 from dashboard.access.sign_in import SIGN_IN, Attempts, TooMany, local_link
+from dashboard.access.tokens import tokens_of
 from dashboard.access.users import Sessions
 from dashboard.web.errors import Refusal
 from dashboard.web.served_store import ServedStore
@@ -36,18 +37,18 @@ View = Callable[[], AnyResponse]
 
 
 class ByProvider:
-    """People whom an OpenID provider vouches for, each with a session."""
+    """People whom an OpenID provider vouches for, each with a session, and tokens where they make some."""
 
     def __init__(self, access: Access) -> None:
         assert access.provider
         self._access, self._provider = access, access.provider
-        self._sessions = Sessions(access)
+        self._sessions, self._tokens = Sessions(access), tokens_of(access)
         self._host = urlsplit(self._provider.discovery).hostname or "the provider"
 
     def register(self, server: Flask, served_store: ServedStore) -> None:
         """Add the page to sign in, the way to the provider and the way back."""
         logging.getLogger("authlib").setLevel(logging.INFO)  # below, it logs the verifiers of codes
-        sign_in.register(server, self._sessions, self._host)
+        sign_in.register(server, self._sessions, self._tokens, self._host)
         self._client = _client(server, self._provider)
         self._attempts = Attempts(served_store.folder)
         for name, view in (("provider", self._go), ("callback", self._return)):
@@ -55,8 +56,8 @@ class ByProvider:
 
     @property
     def person(self) -> Person | None:
-        """Whose session it is, with the role that the settings give."""
-        signed_in = self._sessions.current
+        """Whose session or token it is, with the role that the settings give."""
+        signed_in = self._sessions.current or self._tokens.current
         return self._access.person(signed_in.name) if signed_in else None
 
     def _go(self) -> AnyResponse:
@@ -75,9 +76,12 @@ class ByProvider:
             return self._refuse(link, UNCONFIRMED, 401)
         if claims.get("email_verified") is not True:
             return self._refuse(link, UNVERIFIED, 403)
+        name = str(claims.get("email", "")).lower()
         if not admits(self._provider, claims):
+            if is_of_domains(self._provider, name):  # but of no group any more: what was begun as one of it ends
+                self._sessions.end_all(name)
             return self._refuse(link, STRANGER, 403)
-        self._sessions.begin(str(claims["email"]).lower())
+        self._sessions.begin(name)
         return redirect(link, 303)
 
     def _claims(self) -> Mapping[str, Any]:
@@ -116,11 +120,16 @@ class ByProvider:
 
 def admits(provider: Provider, claims: Mapping[str, Any]) -> bool:
     """Whether a person with a verified e-mail address is of the domains and the groups that may come in."""
-    name, _, domain = str(claims.get("email", "")).lower().rpartition("@")
     groups = claims.get("groups", [])
-    is_of_domain = not provider.domains or "*" in provider.domains or domain in provider.domains
     is_of_group = not provider.groups or (isinstance(groups, list) and not set(provider.groups).isdisjoint(groups))
-    return bool(name and domain) and is_of_domain and is_of_group
+    return is_of_domains(provider, str(claims.get("email", "")).lower()) and is_of_group
+
+
+def is_of_domains(provider: Provider, address: str) -> bool:
+    """Whether an e-mail address in small letters is of the domains that may come in."""
+    name, _, domain = address.rpartition("@")
+    is_of_domain = not provider.domains or "*" in provider.domains or domain in provider.domains
+    return bool(name and domain) and is_of_domain
 
 
 def _client(server: Flask, provider: Provider) -> Any:

@@ -10,28 +10,27 @@ import logging
 import secrets
 import sqlite3
 import time
-from base64 import b64encode
 from contextlib import closing
-from hashlib import sha256
 from ipaddress import ip_address, ip_network
 from math import ceil
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from flask import Flask, Response, current_app, redirect, render_template_string, request
+from flask import Flask, Response, current_app, redirect, request
 from itsdangerous import BadSignature, Signer
 from limits import RateLimitItem, parse
 from limits.storage import MemoryStorage, Storage
 from limits.strategies import FixedWindowRateLimiter
 from werkzeug.wrappers import Response as AnyResponse
 
+from dashboard.access.account import Account
 from dashboard.access.person import Person
+from dashboard.access.plain_page import FOLDER, plain_page
 from dashboard.access.private_file import AccessFileError
 from dashboard.access.settings import Access
-from dashboard.access.tokens import Tokens
+from dashboard.access.tokens import Tokens, tokens_of
 from dashboard.access.users import Sessions, User, checked_user, watched_users
 from dashboard.web.admission import FairWaitingLine, reader_left
-from dashboard.web.assets import FONTS
 from dashboard.web.errors import Refusal
 from dashboard.web.served_store import ServedStore
 
@@ -39,18 +38,7 @@ from dashboard.web.served_store import ServedStore
 SIGN_IN, SIGN_OUT = "/login", "/logout"
 #: Characters of a link to return to: it travels in a link, and in a cookie of 4 KB while a provider is asked.
 LONGEST = 2_000
-FOLDER = Path(__file__).parent
-PAGE, STYLE = ((FOLDER / name).read_text("utf-8") for name in ("sign_in.html", "sign_in.css"))
-POLICY = "; ".join(
-    [
-        "default-src 'none'",
-        f"style-src 'sha256-{b64encode(sha256(STYLE.encode()).digest()).decode()}'",
-        "font-src 'self'",
-        "form-action 'self'",
-        "base-uri 'self'",
-        "frame-ancestors 'self'",
-    ]
-)
+PAGE = (FOLDER / "sign_in.html").read_text("utf-8")
 #: Attempts of an address for all names; of an address for a name; of all addresses for a name. Nobody waits longer than a
 #: minute. Whoever is refused by one of them is not counted by the next: five attempts of an address count for a name, however
 #: many it sends.
@@ -85,20 +73,7 @@ BUSY_HERE = "Too many people sign in from your address at this moment. Try again
 
 def sign_in_page(link: str, problem: str = "", status: int = 200, *, name: str = "", provider: str = "") -> Response:
     """The page, which returns to a link; with a form, or with a link to a provider where one is named."""
-    page = render_template_string(
-        PAGE,
-        style=STYLE,
-        fonts=FONTS,
-        root=request.script_root,
-        link=link,
-        problem=problem,
-        name=name,
-        provider=provider,
-    )
-    response = Response(page, status, mimetype="text/html")
-    response.headers["Cache-Control"] = "no-store"
-    response.headers["Content-Security-Policy"] = POLICY
-    return response
+    return plain_page(PAGE, status, link=link, problem=problem, name=name, provider=provider)
 
 
 def local_link(link: str, length: int = LONGEST) -> str:
@@ -115,9 +90,10 @@ def sign_in_link(link: str) -> str:
     return f"{request.script_root}{SIGN_IN}?next={quote(local_link(link), safe='/:,;=@!$()*')}"
 
 
-def register(server: Flask, sessions: Sessions, provider: str = "") -> None:
-    """Add the page, and the way to sign out."""
+def register(server: Flask, sessions: Sessions, tokens: Tokens, provider: str = "") -> None:
+    """Add the page, the way to sign out, and the page of an account."""
     sessions.register(server)
+    Account(sessions, tokens).register(server)
 
     @server.get(SIGN_IN)
     def show_sign_in_page() -> AnyResponse:
@@ -139,13 +115,13 @@ class ByPassword:
     """People of the users file, each with a session."""
 
     def __init__(self, access: Access) -> None:
-        self._sessions, self._tokens = Sessions(access), Tokens(access.state)
+        self._sessions, self._tokens = Sessions(access), tokens_of(access)
         self._users = watched_users(access.users)
         self._turns, self._turns_of_known = password_turns(STRANGERS), password_turns(KNOWN)
 
     def register(self, server: Flask, served_store: ServedStore) -> None:
         """Add the page to sign in and what its form is sent to."""
-        register(server, self._sessions)
+        register(server, self._sessions, self._tokens)
         self._attempts = Attempts(served_store.folder)
         server.add_url_rule(SIGN_IN, "sign_in", self._sign_in, methods=["POST"])
 

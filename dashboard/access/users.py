@@ -192,7 +192,7 @@ class EndedSessions:
             self._write(Ended(sessions={**lasting, signed_in.id: signed_in.until}, people=ended.people))
 
     def end_all(self, name: str) -> None:
-        """End all sessions of a person."""
+        """End all sessions and tokens of a person."""
         self.create()
         with locked(self._file):
             ended = self.value
@@ -252,6 +252,10 @@ class Sessions:
         signed_in = self._ended.signed_in(name, stamp, self._access.policy, 3600 * self._access.session_hours)
         session["person"] = signed_in.model_dump()
         session.permanent = True
+
+    def end_all(self, name: str) -> None:
+        """End all sessions and tokens of a person."""
+        self._ended.end_all(name)
 
     def forget_attempt(self) -> None:
         """Forget what an earlier attempt to sign in has left in the cookie, which it would fill."""

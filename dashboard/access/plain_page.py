@@ -1,0 +1,31 @@
+"""Pages that are complete in themselves, without a script: to sign in, and of an account."""
+
+from base64 import b64encode
+from hashlib import sha256
+from pathlib import Path
+
+from flask import Response, render_template_string, request
+
+from dashboard.web.assets import FONTS
+
+FOLDER = Path(__file__).parent
+STYLE = (FOLDER / "plain_page.css").read_text("utf-8")
+POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        f"style-src 'sha256-{b64encode(sha256(STYLE.encode()).digest()).decode()}'",
+        "font-src 'self'",
+        "form-action 'self'",
+        "base-uri 'self'",
+        "frame-ancestors 'self'",
+    ]
+)
+
+
+def plain_page(template: str, status: int = 200, **fields: object) -> Response:
+    """The page of a template, which no cache keeps: it may show what is secret."""
+    page = render_template_string(template, style=STYLE, fonts=FONTS, root=request.script_root, **fields)
+    response = Response(page, status, mimetype="text/html")
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["Content-Security-Policy"] = POLICY
+    return response
