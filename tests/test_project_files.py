@@ -39,7 +39,15 @@ def test_there_are_workflows_and_forms() -> None:
 def test_a_workflow_runs_targets_of_make_alone(workflow: Path) -> None:
     commands = [step["run"] for job in jobs(workflow).values() for step in job["steps"] if "run" in step]
     assert commands
-    assert {command.removeprefix("make ") for command in commands} <= targets()
+    asked = [re.fullmatch(r"make ([a-z-]+)((?: [A-Z]+=\w+)*)", command) for command in commands]
+    assert {found and found[1] for found in asked} <= targets()
+    flags = {name for found in asked if found for name in re.findall(r"([A-Z]+)=", found[2])}
+    assert flags <= set(re.findall(r"\$\(if \$\(([A-Z]+)\)", read("Makefile")))
+
+
+def test_the_gallery_is_compared_with_a_store_made_anew_every_week() -> None:
+    steps = [step.get("run") for step in jobs(ROOT / ".github/workflows/weekly.yml")["gallery"]["steps"]]
+    assert steps[1:] == ["make debian", "make install", "make ingest", "make gallery CHECK=1"]
 
 
 def test_the_scripts_that_ci_and_make_run_are_in_the_repository() -> None:
