@@ -1,9 +1,12 @@
 """A store as a folder of pages: every link leads somewhere, every number is the server's, and no text leaves that must stay."""
 
+import csv
 import errno
+import io
 import json
 import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -14,6 +17,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from dashboard.app import create_app
 from dashboard.publish import main
+from dashboard.published import charts
+from dashboard.published.charts import position_charts
 from dashboard.published.folder import MARKER, SiteFolder, replace_folder
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
@@ -163,6 +168,64 @@ def test_statistics_and_roles_are_written_as_on_the_pages_of_the_server(site: Pa
         numbers = set(re.findall(r'"(\d+\.\d%|\d+ of \d+|[\d.]+ (?:nats|tokens|keys))"', answer.text))
         assert len(numbers) > 5 or tab == "role"
         assert [number for number in numbers if number not in page] == []
+
+
+def rows_of(server: FlaskClient, address: str) -> list[dict[str, str]]:
+    """The rows of a file of the server."""
+    return list(csv.DictReader(io.StringIO(server.get(address).text.lstrip("\ufeff"))))
+
+
+def charts_of(page: Path) -> list[str]:
+    """Each chart by position of a page, with its table of numbers."""
+    return re.findall(r'<svg class="by-position".*?</table>', page.read_text("utf-8"), re.DOTALL)
+
+
+@pytest.mark.parametrize(("chart", "table", "column"), [(0, "profile", "share"), (1, "received", "received")])
+def test_charts_by_position_are_drawn_of_the_numbers_of_the_server(
+    site: Path, server: FlaskClient, corpus: Corpus, chart: int, table: str, column: str
+) -> None:
+    drawn = charts_of(site / "head/L1H0.html")[chart]
+    shares, other = (
+        [float(row[column]) for row in rows_of(server, f"{data_link(corpus)}/{table}/1/{head}.csv")] for head in (0, 1)
+    )
+    written = re.findall(r'<tr><td>.+?</td><td class="number">([\d.]+)%', drawn)
+    assert written == [f"{100 * share:.1f}" for share in shares]
+    means = re.findall(r"<title>.+?: [\d.]+%, mean of its layer ([\d.]+)%</title>", drawn)
+    np.testing.assert_allclose([float(mean) for mean in means], 50 * np.add(shares, other), atol=0.051)
+
+
+def test_a_bar_is_as_high_as_its_share_and_ends_at_the_line_of_it(site: Path) -> None:
+    bars, line = charts_of(site / "head/L1H0.html")
+    numbers = [float(share) for share in re.findall(r'<tr><td>.+?</td><td class="number">([\d.]+)%', bars)]
+    heights = [float(high) for high in re.findall(r'<rect class="own".*? height="([\d.]+)"', bars)]
+    ((zero, _), (y, text), *_) = re.findall(r'<text x="34" y="([\d.]+)" text-anchor="end">(\d+)%', bars)
+    unit = (float(zero) - float(y)) / float(text)
+    np.testing.assert_allclose(heights, unit * np.array(numbers), atol=0.06 * unit + 0.06)
+    assert 'class="own" d="M' in line
+    assert '<rect class="own"' not in line
+
+
+def test_the_dictionary_of_a_head_is_that_of_the_server(
+    site: Path, silent: Path, server: FlaskClient, corpus: Corpus
+) -> None:
+    rows = rows_of(server, f"{data_link(corpus)}/dictionary/1/0.csv")
+    pairs = [(row["query"], row["key"], int(row["sentences"])) for row in rows if row["kind"] == "word_pair"]
+    (part,) = re.findall(
+        r'<section class="dictionary">.*?</table>', (site / "head/L1H0.html").read_text("utf-8"), re.DOTALL
+    )
+    shown = re.findall(r'<bdi>(.+?)</bdi></td><td><bdi>(.+?)</bdi>.*?class="number">(\d+)</td></tr>', part)
+    assert [(unescape(query), unescape(key), int(count)) for query, key, count in shown] == pairs
+    assert pairs
+    assert 'class="dictionary"' not in (silent / "head/L1H0.html").read_text("utf-8")
+    assert len(charts_of(silent / "head/L1H0.html")) == 2
+
+
+def test_many_positions_are_a_line_without_a_table(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the page of a corpus of 8,192 tokens a sentence would be too large."""
+    monkeypatch.setattr(charts, "MOST_SAID", 3)
+    _, received = position_charts(corpus, 1, 0)
+    assert received.said == ()
+    assert received.own.count("L") == int((corpus.received_at["count"].values > 0).sum()) - 1
 
 
 # -- without text -------------------------------------------------------------------------------------

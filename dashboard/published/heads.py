@@ -1,4 +1,4 @@
-"""The page of a head: its picture with what colours it, its roles with their evidence, its statistics, relations and neighbours."""
+"""The page of a head: its picture with what colours it, roles with their evidence, statistics, positions, dictionary, relations, neighbours."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -13,7 +13,9 @@ from dashboard.points.head_tokens import HeadTokens, column_of, columns
 from dashboard.points.page import picture_of_head
 from dashboard.points.point_set import Column, Kind
 from dashboard.points.shown import ShownPoints
+from dashboard.published.charts import PositionChart, position_charts
 from dashboard.relations.data import clear_gains, direction_titles
+from dashboard.roles.dictionary import dictionary_part
 from dashboard.roles.evidence import evidence_part
 from dashboard.roles.panel import draw_roles, read_role_panel
 from dashboard.statistics.head_panel import numbers_table, read_head_statistics
@@ -63,6 +65,8 @@ class HeadPage:
     roles: list[object]
     evidence: list[object]
     statistics: list[object]
+    positions: list[PositionChart]
+    dictionary: list[object]
     relations: list[object]
     nearest: list[object]
 
@@ -84,6 +88,8 @@ def read_head_page(context: Context, *, text: bool) -> HeadPage:
         roles=[unmade_line(roles)] if isinstance(roles, Unmade) else draw_roles(roles),
         evidence=evidence_part(context) if known and text else [],
         statistics=[numbers_table(state, numbers.numbers)],
+        positions=position_charts(corpus, state.layer, state.head),
+        dictionary=dictionary_part(context) if known and text else [],
         relations=_relations(corpus, state.layer, state.head),
         nearest=nearest(state, numbers.nearest),
     )

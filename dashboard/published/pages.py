@@ -127,13 +127,21 @@ def head_page(site: ModelSite, layer: int, head: int) -> Page:
 
 
 def _texts_of_head(site: ModelSite, path: str, page: HeadPage) -> dict[str, Any]:
-    parts = ("below", "roles", "evidence", "statistics", "relations", "nearest")
+    parts = ("below", "roles", "evidence", "statistics", "dictionary", "relations", "nearest")
     colours = [
         {"name": colour.name, "title": colour.title, "legend": site.html(path, colour.legend)}
         for colour in page.colours
     ]
+    positions = [(site.html(path, chart.heading), chart) for chart in page.positions]
     drawn = {part: site.html(path, getattr(page, part)) for part in parts}
-    return {"name": page.name, "does": page.does, "role": page.role, "colours": colours, **drawn}
+    return {
+        "name": page.name,
+        "does": page.does,
+        "role": page.role,
+        "colours": colours,
+        "positions": positions,
+        **drawn,
+    }
 
 
 def sentence_page(site: ModelSite, number: int) -> Page:

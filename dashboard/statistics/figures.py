@@ -27,6 +27,8 @@ from dashboard.ui.text import decimal
 
 #: Width of a series within a layer, and the share of it that its heads take.
 APART, WIDE = 0.24, 0.7
+#: Titles of axes of positions.
+OFFSET, KEY = "relative position (key - query)", "position of the key"
 
 Floats = NDArray[np.float64]
 
@@ -190,11 +192,10 @@ def profile_of_head(offsets: Sequence[int], head: Floats, layer: Floats, name: s
 
 
 def _offset_axis(offsets: Sequence[int]) -> dict[str, Any]:
-    title = "relative position (key - query)"
-    return {"title": title, "tickvals": list(offsets), "ticktext": _ticks(offsets), "tickangle": 0}
+    return {"title": OFFSET, "tickvals": list(offsets), "ticktext": offset_ticks(offsets), "tickangle": 0}
 
 
-def _ticks(offsets: Sequence[int]) -> list[str]:
+def offset_ticks(offsets: Sequence[int]) -> list[str]:
     """-5, 0 and 5, and the two ends, which are all that is farther."""
     ends = {offsets[0]: "<", offsets[-1]: ">"}
     return [ends.get(offset, decimal(offset, 0) if offset in (-5, 0, 5) else "") for offset in offsets]
@@ -232,4 +233,4 @@ def received_by_position(head: Floats, layer: Floats, count: NDArray[np.int64]) 
         name="mean of its layer",
     )
     margin = {"l": 44, "r": 8, "t": 30, "b": 42}
-    return go.Figure([own, mean], layout({"title": "position of the key"}, SHARES, showlegend=True, margin=margin))
+    return go.Figure([own, mean], layout({"title": KEY}, SHARES, showlegend=True, margin=margin))

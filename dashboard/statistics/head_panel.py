@@ -277,12 +277,17 @@ def _importance(corpus: Corpus) -> Importance | None:
 
 
 def _read_received(corpus: Corpus, layer: int, head: int) -> tuple[go.Figure, str]:
+    own, mean, count = received_shares(corpus, layer, head)
+    caption = f"{many(int(count[0]), 'sentence')} with position 0, {int(count[-1]):,} with the last. "
+    return received_by_position(own, mean, count), caption
+
+
+def received_shares(corpus: Corpus, layer: int, head: int) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """What each position receives from a head, the mean of its layer, and how many sentences have it: (position,) each."""
     received = corpus.received_at.sel(layer=layer)
     count: NDArray[np.int64] = received["count"].values
     real = count > 0
-    own, mean = received.sel(head=head).values[real], received.mean("head").values[real]
-    caption = f"{many(int(count[0]), 'sentence')} with position 0, {int(count[real][-1]):,} with the last. "
-    return received_by_position(own, mean, count[real]), caption
+    return received.sel(head=head).values[real], received.mean("head").values[real], count[real]
 
 
 def read_norms(corpus: Corpus, layer: int, head: int, sampled: int = SAMPLED) -> tuple[go.Figure, str, str]:
@@ -313,12 +318,17 @@ def draw_head_statistics(shown: HeadStatistics) -> list[object]:
         file_links(shown.files, "All sources", f"statistics/{state.layer}/{state.head}"),
         relative_position_heading(shown.sentences),
         *head_profile(shown.profile, height=230),
-        html.H2(["Attention received by position", info("attention received by position", _RECEIVED)]),
+        received_heading(),
         *_received(shown),
         *nearest(state, shown.nearest),
         html.H2(["Value norm by token frequency", info("value norm by token frequency", _NORM)]),
         *_norms(shown),
     ]
+
+
+def received_heading() -> html.H2:
+    """The heading of the figure of attention received by position."""
+    return html.H2(["Attention received by position", info("attention received by position", _RECEIVED)])
 
 
 def head_statistics(context: Context) -> list[object]:

@@ -276,11 +276,14 @@ def read_profile_of_layers(corpus: Corpus) -> Layout:
 
 @cached
 def _profile_of_head(corpus: Corpus, layer: int, head: int) -> Layout:
-    shares = corpus.head_profile.sel(layer=layer)
-    own, mean = shares.sel(head=head).values, shares.mean("head").values
-    offsets = shares.offset.values.tolist()
-    figure: Layout = profile_of_head(offsets, own, mean, head_name(layer, head)).to_plotly_json()
+    figure: Layout = profile_of_head(*profile_shares(corpus, layer, head), head_name(layer, head)).to_plotly_json()
     return figure
+
+
+def profile_shares(corpus: Corpus, layer: int, head: int) -> tuple[list[int], Values, Values]:
+    """Relative positions, the mean weights of a head there, and those of its layer: (offset,) each."""
+    shares = corpus.head_profile.sel(layer=layer)
+    return shares.offset.values.tolist(), shares.sel(head=head).values, shares.mean("head").values
 
 
 @dataclass(frozen=True)
