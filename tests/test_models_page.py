@@ -11,7 +11,9 @@ from flask.testing import FlaskClient
 
 from dashboard.__main__ import main as serve
 from dashboard.app import create_app
-from dashboard.models.page import LISTED, every_head, shown_heads
+from dashboard.models import headvis
+from dashboard.models.headvis import COUNTED, CountedMetrics
+from dashboard.models.page import COUNTS, LISTED, every_head, shown_heads
 from dashboard.models.trees import Trees, read_trees
 from dashboard.pages import TOPICS
 from dashboard.serving import Serving
@@ -20,7 +22,7 @@ from dashboard.ui.markup import Page
 from dashboard.web.context import Context, resolve
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
-from store import Snapshot
+from store import Corpus, Snapshot
 from tests.client import content, csv_rows
 from tests.components import components
 
@@ -179,3 +181,79 @@ def test_a_server_says_at_its_start_that_a_tree_is_not_there(
 ) -> None:
     assert serve(["--store", tiny_store, "--port=0", f"--headvis={tmp_path}"]) == 1
     assert capsys.readouterr().err.startswith(f"dashboard: There is no tree of HeadVis at {tmp_path}. Give a folder")
+
+
+# -- metrics of HeadVis that are counted when they are chosen -------------------------------------------
+
+
+def by_hand(corpus: Corpus, layer: int, head: int) -> tuple[float, float]:
+    """Variance of the attention distance and induction of a head, query by query."""
+    distances, weights, induced = [], [], []
+    for sentence in range(corpus.n_sentences):
+        pattern = corpus.weights(sentence, layer=layer, head=head).astype(np.float64)
+        pieces = corpus.tokens.token_id.values[corpus.sentence_rows(sentence)].tolist()
+        for query, row in enumerate(pattern):
+            distances += [abs(query - key) for key in range(len(row))]
+            weights += row.tolist()
+            after = [key + 1 for key in range(query) if pieces[key] == pieces[query]]
+            if after:
+                induced.append(sum(row[key] for key in after if row[key] >= 0.01))
+    mean = np.average(distances, weights=weights)
+    return float(np.average((np.array(distances) - mean) ** 2, weights=weights)), float(np.mean(induced))
+
+
+@pytest.fixture(scope="module")
+def counting(three_models: str) -> ServedStore:
+    served_store = ServedStore(three_models)
+    create_app(served_store)
+    return served_store
+
+
+def test_induction_and_the_variance_of_distances_are_those_of_every_query(
+    counting: ServedStore, models: Snapshot
+) -> None:
+    context = resolve(counting, "models", "?across=distance_variance&up=induction")
+    drawn = COUNTS.compute(context)
+    dots = {
+        name: (x, y)
+        for trace in next(each.figure for each in components(drawn) if hasattr(each, "figure")).data
+        for name, x, y in zip(trace.customdata, trace.x, trace.y, strict=True)
+    }
+    assert len(dots) == 4 + 4 + 12
+    for key in models.models:
+        variance, induction = by_hand(models.corpus(key), 1, 1)
+        assert dots[f"L1 H1 of {key}"] == pytest.approx((variance, 100 * induction), rel=1e-4)
+
+
+def test_they_are_counted_when_one_is_chosen_and_once(counting: ServedStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    context = resolve(counting, "models", "?up=induction")
+    page = TOPICS["models"].layout(context)
+    assert [each for each in components(page.above) if hasattr(each, "figure")] == []
+    assert "Computing induction" in str(page.above)
+    assert TOPICS["models"].choices is not None
+    assert TOPICS["models"].choices(context)[0]["up"] == "induction"
+    first = CountedMetrics(counting.folder).of_every_head(counting.snapshot())
+    monkeypatch.setattr(headvis, "layer_attention", None)  # another process of the server finds them
+    np.testing.assert_array_equal(CountedMetrics(counting.folder).of_every_head(counting.snapshot()), first)
+    assert figure_of(TOPICS["models"].layout(resolve(counting, "models", "?up=entropy"))) is not None
+
+
+def test_the_file_has_them_where_they_are_asked_for(three_client: FlaskClient, models: Snapshot) -> None:
+    address = f"{data_link(models.corpus())}/models/scores.csv"
+    rows = csv_rows(content(three_client, f"{address}?counted=1"))
+    variance, induction = by_hand(models.corpus(), 0, 1)
+    assert [float(rows[1][name]) for name in COUNTED] == pytest.approx([variance, induction], rel=1e-4)
+    assert not {*COUNTED} & csv_rows(content(three_client, address))[0].keys()
+
+
+def test_a_tree_that_has_them_is_beside_them(tiny_store: str, tmp_path: Path) -> None:
+    place = tmp_path / "tree"
+    write_tree(place, model_name="gpt2")
+    rows = [{"layer": 0, "head": 0, "qk_distance_variance": 9.0, "induction_score": 0.5, "pattern_entropy": 1.0}]
+    (place / "scatter_data.json").write_text(json.dumps(rows))
+    served_store = ServedStore(tiny_store)
+    served_store.put(Trees, Trees(read_trees([str(place)])))
+    every = shown_heads(resolve(served_store, "models", ""))
+    assert {"entropy", *COUNTED} <= {*every.scores}
+    assert [every.scores[name].values[-1] for name in COUNTED] == [9, 0.5]
+    assert np.isnan(every.scores["induction"].values[:-1]).all()

@@ -6,14 +6,26 @@ from dataclasses import dataclass, replace
 import dash_mantine_components as dmc
 import numpy as np
 from dash import dcc, html
-from flask import Flask, Response
+from flask import Flask, Response, request
 from numpy.typing import NDArray
 
+from dashboard.models.headvis import ABOUT as ABOUT_COUNTED
+from dashboard.models.headvis import COUNTED, CountedMetrics
 from dashboard.models.trees import Tree, Trees
-from dashboard.statistics.scatter import AXES, DOT, HeadScatter, Score, axes_of, named_scores, scatter, scatter_of
+from dashboard.statistics.scatter import (
+    AXES,
+    DOT,
+    HeadScatter,
+    Score,
+    axes_of,
+    named_scores,
+    scatter_chart,
+    scatter_choices,
+    scatter_of,
+)
 from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.charts import QUIET, DotGroup
-from dashboard.ui.deferred import ROW
+from dashboard.ui.deferred import ROW, DeferredPart, deferred
 from dashboard.ui.files import FORM, Table, file
 from dashboard.ui.markup import Page, Unmade, file_links, heading, scrolling
 from dashboard.ui.text import model_names
@@ -81,11 +93,12 @@ class EveryHead:
 
 @dataclass(frozen=True, eq=False)
 class ShownModels:
-    """What the page shows; `chart` is why there is no other model in a store of one."""
+    """What the page shows; `chart` is why there is no other model in a store of one, `waits` the part whose numbers are counted first."""
 
     state: LinkState
     every: EveryHead
     chart: HeadScatter | Unmade
+    waits: html.Div | None = None
 
 
 @cached
@@ -101,8 +114,26 @@ def every_head(snapshot: Snapshot) -> EveryHead:
 
 
 def shown_heads(context: Context) -> EveryHead:
-    """Those of the snapshot, and of the trees that the server is given."""
+    """Those of the snapshot, and of the trees that the server is given; numbers that are counted when they are chosen are NaN."""
     every = every_head(context.snapshot)
+    return _with_trees(context, with_counted(every, np.full((len(COUNTED), len(every.model)), np.nan)))
+
+
+def _counted_heads(context: Context) -> EveryHead:
+    """The same with these numbers."""
+    counted = context.served_store.service(CountedMetrics).of_every_head(context.snapshot)
+    return _with_trees(context, with_counted(every_head(context.snapshot), counted))
+
+
+def with_counted(every: EveryHead, values: NDArray[np.float64]) -> EveryHead:
+    """The heads with values of `COUNTED`, too: (metric, head)."""
+    counted = {
+        name: Score(metric.title, metric.unit, own) for (name, metric), own in zip(COUNTED.items(), values, strict=True)
+    }
+    return replace(every, scores={**every.scores, **counted})
+
+
+def _with_trees(context: Context, every: EveryHead) -> EveryHead:
     for tree in context.served_store.service(Trees).trees:
         every = _with_tree(every, tree)
     return every
@@ -111,6 +142,7 @@ def shown_heads(context: Context) -> EveryHead:
 def _with_tree(every: EveryHead, tree: Tree) -> EveryHead:
     layer, head = np.nonzero(tree.known)
     own = {name: score._replace(values=score.values[tree.known]) for name, score in named_scores(tree.numbers).items()}
+    own |= {name: every.scores[name]._replace(values=values[tree.known]) for name, values in tree.counted.items()}
     return replace(
         every,
         models={**every.models, tree.title: tree.title},
@@ -135,11 +167,17 @@ def read(context: Context) -> ShownModels:
     """The heads of all models, and the numbers of the link."""
     every = shown_heads(context)
     if len(every.models) > 1:
-        return ShownModels(context.state, every, _chart(context, every))
+        chart = _chart(context, every)
+        return ShownModels(context.state, every, chart, deferred(context, COUNTS) if _is_counted(chart) else None)
     missing = f"The store has one model, {context.corpus.title}. Ingest another one to see the heads of both."
     return ShownModels(
         context.state, every, Unmade(missing, "Run `headscape ingest --model=bert-base-uncased`.", context.ingest)
     )
+
+
+def _is_counted(chart: HeadScatter) -> bool:
+    """Whether a number is shown that is counted when it is chosen."""
+    return not COUNTED.keys().isdisjoint((chart.across, chart.up, chart.tint, chart.sized))
 
 
 def _chart(context: Context, every: EveryHead) -> HeadScatter:
@@ -186,21 +224,32 @@ def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
 
 
 def draw(shown: ShownModels) -> Page:
-    """The chart and the table of the heads in its box."""
+    """The chart and the table of the heads in its box, or the part that has both once their numbers are counted."""
     if isinstance(shown.chart, Unmade):
         return Page(above=[html.H1(TITLE), dmc.Alert(shown.chart.text, color="blue", variant="light", id="one-model")])
-    chart = shown.chart
+    about = _ABOUT + (_ABOUT_TREES if shown.every.trees else "") + ABOUT_COUNTED
     return Page(
         above=[
             html.H1(TITLE),
             html.P(shown.every.counted, className="caption"),
-            *scatter(shown.state, chart, about=_ABOUT + (_ABOUT_TREES if shown.every.trees else ""), table="below"),
-            *_table(shown.state, shown.every, chart),
+            *scatter_choices(shown.chart, about=about),
+            *(_drawn(shown.state, shown.every, shown.chart) if shown.waits is None else [shown.waits]),
         ]
     )
 
 
-def _table(state: LinkState, every: EveryHead, chart: HeadScatter) -> list[object]:
+def _drawn(state: LinkState, every: EveryHead, chart: HeadScatter) -> list[object]:
+    file = {"counted": "1" if _is_counted(chart) else None}
+    return [*scatter_chart(state, chart, table="below", file=file), *_table(state, every, chart, file)]
+
+
+def _count(context: Context) -> list[object]:
+    """The chart and the table, with the numbers that are counted for them."""
+    every = _counted_heads(context)
+    return _drawn(context.state, every, _chart(context, every))
+
+
+def _table(state: LinkState, every: EveryHead, chart: HeadScatter, file: Mapping[str, str | None]) -> list[object]:
     """The heads in the box, those with the largest number upwards first."""
     inside = np.ones(len(every.model), bool) if chart.inside is None else chart.inside
     heads = np.flatnonzero(inside)
@@ -223,7 +272,7 @@ def _table(state: LinkState, every: EveryHead, chart: HeadScatter) -> list[objec
         html.H2("Heads in the box" if chart.inside is not None else "All heads"),
         html.P(count, className="caption", role="status"),
         html.Div(scrolling(table, "Heads of all models"), style=room),
-        file_links(chart.files, f"All heads{' of the store' if every.trees else ''} with every number", "scores"),
+        file_links(chart.files, f"All heads{' of the store' if every.trees else ''} with every number", "scores", file),
     ]
 
 
@@ -242,13 +291,21 @@ def scores_table(every: EveryHead) -> Table:
 
 
 def register(server: Flask, served_store: ServedStore) -> None:
-    """Add the route of the file; `model` of its address is one of the models."""
+    """Add the route of the file; `model` of its address is one of the models, `counted=1` adds what is counted when it is chosen."""
 
     @server.get(f"{BASE}/models/scores.{FORM}")
     def scores_of_models(snapshot: str, model: str, form: str) -> Response:
         opened = served_store.snapshot(snapshot)
         others = [key for key in opened.models if key != opened.corpus(model).name]
-        return file(iter([scores_table(every_head(opened))]), "scores-of-models", form, others)
+        every = every_head(opened)
+        if request.args.get("counted") == "1":
+            every = with_counted(every, served_store.service(CountedMetrics).of_every_head(opened))
+        return file(iter([scores_table(every)]), "scores-of-models", form, others)
+
+
+COUNTS = DeferredPart(
+    "counted-metrics", "induction and the variance of distances", _count, (*AXES, "tint", "sized"), 900, shape="box"
+)
 
 
 MODELS = Topic(
@@ -259,5 +316,6 @@ MODELS = Topic(
     layout=read_then_draw(read, draw),
     links=PageLinks(every_model=True),
     choices=choices,
+    deferred=(COUNTS,),
     routes=(register,),
 )

@@ -1,12 +1,13 @@
 """Heads of other models that a server shows on page Models beside those of its store: metrics of HeadVis as statistics."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.models.headvis import COUNTED
 from store.head_numbers import HeadNumbers
 from store.headvis_tree import read_headvis
 
@@ -28,11 +29,14 @@ class Tree:
 
     title: str
     numbers: HeadNumbers
+    #: Metrics that the store does not hold, by their names in a link, (layer, head) each: those that the tree has.
+    counted: Mapping[str, NDArray[np.float64]]
 
     @property
     def known(self) -> NDArray[np.bool_]:
         """Heads with a number (layer, head): a tree may be of some heads of its model."""
-        return np.any([np.isfinite(values) for values in self.numbers.statistics.values()], axis=0)
+        every = [*self.numbers.statistics.values(), *self.counted.values()]
+        return np.any([np.isfinite(values) for values in every], axis=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,5 +61,7 @@ def read_trees(places: Sequence[str]) -> tuple[Tree, ...]:
         if title in found:
             title = f"{named} (HeadVis, {len(found) + 1})"
         statistics = {name: np.asarray(metrics[metric].values) for name, metric in METRIC_OF.items()}
-        found[title] = Tree(title, HeadNumbers(statistics, None, None))
+        of_others = {name: np.asarray(metrics[metric.name].values) for name, metric in COUNTED.items()}
+        counted = {name: values for name, values in of_others.items() if np.isfinite(values).any()}
+        found[title] = Tree(title, HeadNumbers(statistics, None, None), counted)
     return tuple(found.values())

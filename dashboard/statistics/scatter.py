@@ -238,8 +238,13 @@ def _ends(interval: str) -> tuple[float, float]:
     return float(low or "-inf"), float(high or "inf")
 
 
-def scatter(state: LinkState, shown: HeadScatter, *, about: str = ABOUT_HEADS, table: str = "above") -> list[object]:
-    """The chart with the choices of its axes, colours and sizes, and the heads in its box; `table` is where these are listed."""
+def scatter(state: LinkState, shown: HeadScatter) -> list[object]:
+    """The chart with the choices of its axes, colours and sizes, and the heads in its box, which a table above lists."""
+    return [*scatter_choices(shown, about=ABOUT_HEADS), *scatter_chart(state, shown, table="above")]
+
+
+def scatter_choices(shown: HeadScatter, *, about: str) -> list[object]:
+    """The heading and the choices of axes, colours and sizes."""
     colours = {_ROLE: shown.by} | dict(shown.scores)
     controls = [
         choice("across", "Across", shown.scores, shown.across, 230),
@@ -249,11 +254,19 @@ def scatter(state: LinkState, shown: HeadScatter, *, about: str = ABOUT_HEADS, t
         choice("tint", "Colour", colours, shown.tint, 180),
         choice("sized", "Size", {"": "the same"} | dict(shown.scores), shown.sized, 180),
     ]
-    heads = shown.x.values.size
-    sizes = [f"Larger dots: more {shown.area.title}. "] if shown.area else []
     return [
         html.H2(["Heads by two numbers", info("heads by two numbers", about)]),
         html.Div(controls, className="controls"),
+    ]
+
+
+def scatter_chart(
+    state: LinkState, shown: HeadScatter, *, table: str, file: Mapping[str, str | None] | None = None
+) -> list[object]:
+    """The chart and how many heads are in its box; `table` is where these are listed, `file` what the URL of its numbers asks for."""
+    heads = shown.x.values.size
+    sizes = [f"Larger dots: more {shown.area.title}. "] if shown.area else []
+    return [
         _box_line(state, shown, table),
         *chart(
             scatter_figure(shown),
@@ -261,7 +274,7 @@ def scatter(state: LinkState, shown: HeadScatter, *, about: str = ABOUT_HEADS, t
             caption=["Click a dot to open the head. ", *sizes],
             label=f"{heads} heads: {shown.x.title} across, {shown.y.title} up",
             of=shown.of,
-            data=file_href(shown.files, "scores.csv"),
+            data=file_href(shown.files, "scores.csv", file or {}),
             height=420,
             opens=True,
             turns=True,

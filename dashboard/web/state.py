@@ -77,7 +77,7 @@ TABS = ("role", "statistics", "point", "selection", "pairs", "distance", "positi
 SHOWS = ("head", "model", "matrix", "neuron", "positions", "mixing")
 #: Biases above which a head is said to have a role.
 THRESHOLDS = ("1.5", "2", "3")
-#: Numbers of heads that can be compared: of their roles and rules, then their statistics.
+#: Numbers of heads that can be compared: of their roles and rules, their statistics, and what page Models counts when it is chosen.
 SCORES = (
     "layer",
     "explained",
@@ -86,6 +86,8 @@ SCORES = (
     *(f"share_{kind}" for kind in ("sinks", "position", "same_word", "words", "grammar", "even")),
     "importance",
     *varying_statistics("all"),
+    "distance_variance",
+    "induction",
 )
 #: What the heat map of all heads shows of a statistic.
 VALUES = ("value", "rank", "difference", "part", "rest")
