@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dashboard.app import create_app
+from dashboard.models.headvis import COUNTED
 from dashboard.pages import TOPICS
 from dashboard.roles.shares import KINDS, NO_ROLE, shares_of
 from dashboard.statistics.scatter import SIZES, heads_inside, read_scatter, scatter_figure, scores_of
@@ -121,7 +122,7 @@ def test_the_table_and_the_chart_read_the_scores_once(corpus: Corpus) -> None:
 
 
 def test_every_score_of_a_link_is_a_score_of_heads(corpus: Corpus) -> None:
-    assert set(SCORES) - scores_of(corpus).keys() == {"importance"}
+    assert set(SCORES) - scores_of(corpus).keys() == {"importance", *COUNTED}
 
 
 def test_the_page_shows_the_chart(roles_store: str) -> None:
