@@ -25,6 +25,8 @@ from tests.gallery.pictures import MOST_DIFFERENT, difference, path_of, photogra
 from tests.gallery.views import PUBLISHED, VIEWS
 
 Pictures = dict[str, Image.Image]
+#: Every picture of the docs.
+NAMES = [*(view.name for view in VIEWS), PUBLISHED.name]
 
 
 def main() -> int:
@@ -32,7 +34,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make gallery", description=__doc__)
     parser.add_argument("--store", default="data/headscape")
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--only", nargs="*", default=[*(view.name for view in VIEWS), PUBLISHED.name], metavar="NAME")
+    parser.add_argument("--only", nargs="*", default=NAMES, metavar="NAME")
     options = parser.parse_args()
     try:
         written = page_of(open_corpus(options.store))
@@ -79,7 +81,7 @@ def compare(written: str, pictures: Pictures) -> int:
     of_docs = PAGE.read_text("utf-8").splitlines()
     changed = list(difflib.unified_diff(of_docs, written.splitlines(), "docs", "store", n=0, lineterm=""))
     print("\n".join(changed) or f"Every figure of {PAGE.name} is that of the store.")
-    before = {name: Image.open(path_of(name)) for name in pictures}
+    before = {name: Image.open(path_of(name)) for name in NAMES}
     differences = {name: difference(before[name], picture) for name, picture in pictures.items()}
     nearest = min(difference(*pair) for pair in combinations(before.values(), 2))
     show(
