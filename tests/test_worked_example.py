@@ -80,6 +80,36 @@ def test_without_an_example_there_is_no_way_to_it(tiny_store: str) -> None:
     assert "How to read this" not in str(page.above)
 
 
+APART = """(card) => {
+  const [one, other] = [card, document.querySelector("#points")].map((each) => each.getBoundingClientRect());
+  return one.left >= other.right || one.top >= other.bottom;
+}"""
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (390, 844)])
+def test_the_example_covers_nothing_and_moves_nothing(newcomer: Page, size: tuple[int, int]) -> None:
+    newcomer.set_viewport_size({"width": size[0], "height": size[1]})
+    drawn(newcomer)
+    card, got_it = newcomer.locator(".example"), newcomer.get_by_role("button", name="Got it")
+    assert card.evaluate(APART)
+    before = _places(newcomer)
+    got_it.click()
+    assert _places(newcomer) == before
+    newcomer.reload()
+    drawn(newcomer)
+    before = _places(newcomer)
+    newcomer.get_by_role("button", name="How to read this").click()
+    expect(got_it).to_be_in_viewport()
+    assert card.evaluate(APART)
+    assert _places(newcomer) == before
+
+
+def _places(page: Page) -> object:
+    """Where the picture and the captions of the page stand."""
+    each = "(part) => [part.offsetLeft, part.offsetTop, part.offsetWidth, part.offsetHeight]"
+    return page.evaluate(f"[...document.querySelectorAll('#points, .frame, #below')].map({each})")
+
+
 def test_the_first_visit_shows_three_accessible_steps_until_got_it_and_a_link_brings_them_back(newcomer: Page) -> None:
     card = newcomer.get_by_role("region", name=TITLE)
     expect(card.get_by_role("listitem")).to_have_count(3)

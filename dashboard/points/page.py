@@ -127,7 +127,6 @@ def draw_heads(shown: ShownPoints, example: WorkedExample | None) -> Page:
         html.H1(f"Queries and keys of all {corpus.layers * corpus.heads} heads"),
         _how_to_read_heads(state, packed=heads.packed, example=example),
         *around_picture(shown, arrangement_controls(corpus, state, heads), head=False),
-        *([example_card(shown, example)] if example else []),
         *([] if heads.heads else [nothing_shown(state)]),
     ]
     below = [
@@ -141,7 +140,8 @@ def draw_heads(shown: ShownPoints, example: WorkedExample | None) -> Page:
         ),
         *hit_table(corpus, state, shown.selection.q, shown.hits),
     ]
-    return Page(above=above, below=below, notices=shown.notices)
+    card = [example_card(shown, example)] if example else []
+    return Page(above=above, beside=card, below=below, notices=shown.notices)
 
 
 def _how_to_read_heads(state: LinkState, *, packed: bool, example: WorkedExample | None) -> html.P:

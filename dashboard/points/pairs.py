@@ -266,13 +266,14 @@ def example_button() -> html.Button:
 
 
 def example_card(shown: ShownPoints, example: WorkedExample) -> html.Div:
-    """The worked example over the picture, where nothing moves when it goes (assets/web/room.mjs)."""
+    """The worked example beside the picture or below it: nothing moves when it comes or goes (assets/web/room.mjs)."""
     named: Any = {"aria-label": "How to read a panel"}
     leaves: Any = {"data-example": "hide"}
     card = html.Section(
         [
             html.H2("How to read a panel"),
-            html.Div([_panel(shown, example), _steps(example)], className="example-pair"),
+            _panel(shown, example),
+            _steps(example),
             _sentence_of_example(example),
             html.Div(
                 [html.Button("Got it", type="button", **leaves), _head_link(shown, example)], className="example-end"

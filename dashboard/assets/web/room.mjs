@@ -182,9 +182,15 @@ export function sizeInspector() {
 const EXAMPLE_NAME = "example";
 const SEEN = "data-example-seen";
 
+/** Its room lasts as long as the page, and comes only with it: one that is opened later stands at the end of the page. */
+const [CLOSED, LATE] = ["data-closed", "data-late"];
+
 /** Shows or hides the example, and moves the keyboard to the button that does the opposite. @param {boolean} hide */
 function turnExample(hide) {
-  document.documentElement.toggleAttribute(SEEN, hide);
+  const [root, place] = [document.documentElement, document.querySelector(".example-place")];
+  if (!hide && root.hasAttribute(SEEN) && !place?.hasAttribute(CLOSED)) place?.toggleAttribute(LATE, true);
+  place?.toggleAttribute(CLOSED, hide);
+  root.toggleAttribute(SEEN, hide);
   remember("localStorage", EXAMPLE_NAME, hide ? "seen" : "");
   document.querySelector(`[data-example="${hide ? "show" : "hide"}"]`)?.focus();
 }
