@@ -70,6 +70,11 @@ class _Japanese:
         return getattr(self._corpus, name)
 
 
+def test_the_lesson_of_the_capybara_marks_the_pairs_of_its_two_words(few_store: str) -> None:
+    (lesson,) = (lesson for lesson in lessons(few_store) if lesson.title == "The brown capybara")
+    assert "&marks=brown-capybara" in lesson.links[0][1]
+
+
 def test_the_head_that_looks_back_is_that_of_the_patterns(few_store: str) -> None:
     corpus = resolve(ServedStore(few_store), "lessons", "").corpus
     patterns = [corpus.pattern(sentence).values for sentence in range(corpus.n_sentences)]

@@ -35,6 +35,13 @@ def test_a_mark_of_a_token_that_is_not_shown_is_kept_without_its_place(
     assert (mark.positions, mark.query, mark.key) == ((1, 3), query, key)
 
 
+def test_two_words_of_a_link_mark_each_wordpiece_of_one_with_each_of_the_other() -> None:
+    """[CLS] the zan ##y film: whatever the case of the link, and nothing of a word that the sentence lacks."""
+    assert [mark.names for mark in marked(marks="the-Zany")] == [("the", "zan"), ("the", "##y")]
+    assert [mark.positions for mark in marked(marks="zany-film.1-2")] == [(2, 4), (3, 4), (1, 2)]
+    assert marked(marks="the-capybara.the-the") == [MarkedPair((1, 1), ("the", "the"), 1, 1)]
+
+
 def test_marks_that_the_sentence_does_not_have_and_repeated_ones_are_left_out() -> None:
     assert [mark.positions for mark in marked(marks=f"1-2.1-{len(PIECES)}.1-2.2-1")] == [(1, 2), (2, 1)]
 

@@ -18,7 +18,7 @@ from store.words import COREFERENCE
 #: Labels of a direct object, in the schemes of grammar that there are.
 _OBJECTS = ("dobj", "obj")
 #: What is typed. The capybara is the sentence of a reader whose question this page answers.
-_CAPYBARA = "The brown capybara is sleeping now."
+_CAPYBARA, _ITS_PAIRS = "The brown capybara is sleeping now.", "brown-capybara"
 _ALIKE = ("I liked the film very much.", "I liked the book very much.")
 
 
@@ -99,9 +99,9 @@ def _typed(state: LinkState) -> Iterator[Lesson]:
     )
     yield Lesson(
         "The brown capybara",
-        "Most models split the rare word into wordpieces. Select “brown”, then hold Shift and click each piece of “capybara”: "
-        "their pairs are marked in colours. Which heads attend to every piece, which to the first alone?",
-        [("The sentence", sentence.with_(text=_CAPYBARA).href)],
+        "Most models split the rare word into wordpieces. The pair of “brown” and each of them is marked in a colour of its own. "
+        "Which heads attend to every piece, which to the first alone?",
+        [("The sentence", sentence.with_(text=_CAPYBARA, marks=_ITS_PAIRS).href)],
     )
 
 

@@ -185,8 +185,13 @@ def _typed_focus_url(shown: ShownPoints, layer: int, head: int) -> str:
 
 
 def marks(text: str | None) -> list[list[int]]:
-    """Pairs of positions, query and key, from `4-9.4-10`."""
-    return [[int(position) for position in pair.split("-")] for pair in (text or "").split(".") if pair]
+    """Pairs of positions, query and key, from `4-9.4-10`; pairs of words are those of page Sentence, which has their sentence."""
+    return [[int(end) for end in pair] for pair in marked_ends(text) if all(map(str.isdecimal, pair))]
+
+
+def marked_ends(text: str | None) -> list[list[str]]:
+    """The two ends of each pair as a link has them."""
+    return [pair.split("-") for pair in (text or "").split(".") if pair]
 
 
 def head_panels(corpus: Corpus, view: str) -> list[Panel]:

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
-from dashboard.points.picture import marks
+from dashboard.points.picture import marked_ends
 from dashboard.sentence.sentence import PatternOptions, Sentence, Unit, unhidden_units
 from dashboard.ui.theme import CATEGORIES, COLOURED
 from dashboard.web.state import LinkState
@@ -40,20 +41,29 @@ def marked_pairs(
     queries, keys = shown
     return [
         MarkedPair((query, key), (names[query], names[key]), _index(queries, query), _index(keys, key))
-        for query, key in list(_pairs(state, len(sentence.wordpieces)))[:COLOURED]
+        for query, key in list(_pairs(state, sentence))[:COLOURED]
     ]
 
 
 def marks_notice(state: LinkState, sentence: Sentence) -> tuple[str, ...]:
     """That a link marks more pairs than there are colours."""
-    count = len(list(_pairs(state, len(sentence.wordpieces))))
+    count = len(list(_pairs(state, sentence)))
     return (_MORE.format(count),) if count > COLOURED else ()
 
 
-def _pairs(state: LinkState, tokens: int) -> Iterator[tuple[int, int]]:
-    """Positions of queries and keys that a sentence of so many tokens has, each pair once."""
-    each = dict.fromkeys((query, key) for query, key in marks(state.marks))
-    return ((query, key) for query, key in each if max(query, key) < tokens)
+def _pairs(state: LinkState, sentence: Sentence) -> Iterator[tuple[int, int]]:
+    """Positions of queries and keys that the sentence has, each pair once; of two words, each wordpiece with each."""
+    words, _ = unhidden_units(sentence, PatternOptions(words=True))
+    ends = ([_positions(end, words) for end in pair] for pair in marked_ends(state.marks))
+    each = dict.fromkeys(pair for queries, keys in ends for pair in product(queries, keys))
+    return (pair for pair in each if max(pair) < len(sentence.wordpieces))
+
+
+def _positions(end: str, words: Sequence[Unit]) -> tuple[int, ...]:
+    """The position that an end of a pair is, or those of the first word that is spelled so; none without that word."""
+    if end.isdecimal():
+        return (int(end),)
+    return next((word.positions for word in words if word.name.casefold() == end.casefold()), ())
 
 
 def _index(units: Sequence[Unit], position: int) -> int | None:

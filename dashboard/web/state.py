@@ -105,7 +105,9 @@ Kind = Literal["number", "share", "choice", "switch", "numbers", "text", "typed"
 Bounds = range | tuple[str, ...] | int | str
 _OF_TOKENS = ("queries", "toward", "hide", "window", "keywindow")
 _OF_SENTENCE = ("second", "sentence", "pair", "marks", "around", *_OF_TOKENS)
-_RANGES = r"\d{1,4}-\d{1,4}(\.\d{1,4}-\d{1,4}){0,40}"
+#: An end of a marked pair: a position, or a word of letters.
+_MARKED = r"(\d{1,4}|[^\W\d_]{1,40})"
+_PAIRS = rf"{_MARKED}-{_MARKED}(\.{_MARKED}-{_MARKED}){{0,40}}"
 _MARKS = r"\d{1,8}:\d{1,3}-\d{1,3}(\.\d{1,3}-\d{1,3}){0,20}"
 _EXAMPLE = rf"{_MARKS}(;{_MARKS}){{0,20}}"
 _MINIMUM = r"\d{1,5}(\.\d{1,3})?"
@@ -228,7 +230,7 @@ class LinkState:
     top: Annotated[int, Field("number", range(1, MOST_TOP + 1))] = TOP
     least: Annotated[float, Field("share")] = LEAST
     lines: Annotated[Lines, Field("choice", LINES)] = "point"
-    marks: Annotated[str | None, Field("pattern", _RANGES)] = None
+    marks: Annotated[str | None, Field("pattern", _PAIRS)] = None
     tab: Annotated[str | None, Field("choice", TABS)] = None
     at: Annotated[str | None, Field("pattern", _CAMERA)] = None
 
