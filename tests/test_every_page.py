@@ -80,6 +80,7 @@ JOURNEYS = (
         filtered="token type",
         looked_at=("statistics?where=label:positive;position:1..9&sort=entropy&values=difference&named=L1",),
         is_narrowed=True,
+        whole=(".scroll:has(> .rows.heads)",),
     ),
     Journey(
         "map?paint=label",

@@ -71,7 +71,9 @@ def test_a_box_is_drawn_as_wide_as_the_dots_where_it_has_no_end(corpus: Corpus) 
 
 def test_the_table_lists_the_heads_in_the_box_alone(roles_store: str) -> None:
     page = TOPICS["statistics"].layout(resolve(ServedStore(roles_store), "statistics", "?across=layer&acrossin=1.."))
-    table = next(each for each in components(page.above) if getattr(each, "className", "") == "rows heads")
+    table = next(
+        each for each in components(page.above) if getattr(each, "className", "") == "rows heads stacked cards"
+    )
     names = {each.children for each in components(table) if getattr(each, "href", None)}
     assert names == {"L1 H0", "L1 H1"}
     assert "2 of 4 heads in the box" in str(page)

@@ -38,7 +38,7 @@ def figure_of(page: Page) -> Any:
 
 def rows_of(page: Page) -> list[str]:
     """Links of the heads in the table."""
-    table = next(each for each in components(page.above) if getattr(each, "className", "") == "rows heads")
+    table = next(each for each in components(page.above) if getattr(each, "className", "") == "rows stacked")
     return [each.href for each in components(table) if getattr(each, "href", None)]
 
 

@@ -384,3 +384,18 @@ def test_a_list_of_the_nearest_says_of_how_many(served_store: ServedStore) -> No
     state = context.state
     caption = nearest(state, read_nearest(context.corpus, state.layer, state.head, None, listed=2))[-1]
     assert caption.children == "The nearest 2 of 3 heads."
+
+
+def test_a_cell_of_the_heads_has_in_a_narrow_window_the_title_and_the_unit_of_its_column(
+    served_store: ServedStore,
+) -> None:
+    (table,) = (part for part in parts(page_of(served_store)) if "cards" in str(getattr(part, "className", "")))
+    top, body = table.children
+    titles, units = ([_written(cell) for cell in row.children] for row in top.children)
+    expected = [f"{title}, {unit}" if unit else title for title, unit in zip(titles, units, strict=True)]
+    assert [getattr(cell, "data-name") for cell in body.children[0].children] == expected
+
+
+def _written(cell: Any) -> str:
+    """The text of a cell, or of the button in it."""
+    return str(getattr(cell.children, "children", cell.children) or "")

@@ -33,7 +33,7 @@ from dashboard.statistics.sections import definitions
 from dashboard.ui.charts import chart, heat_map, heat_map_height
 from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.glossary import defined
-from dashboard.ui.markup import file_href, file_links, scrolling, stacked_cells
+from dashboard.ui.markup import file_href, file_links, scrolling, stacked_cells, titled_row
 from dashboard.ui.text import QUERIES, all_of, brief, difference_unit, in_brackets, signed, spell, unit_title
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
@@ -79,7 +79,7 @@ def _table(state: LinkState, two: ModelPair, changed: Changes) -> html.Div:
     heads = ranked_heads(changed, state.ranked)[:LISTED]
     body = html.Tbody([_row(state, changed, head) for head in heads])
     return html.Div(
-        html.Table([_titles(state, two, changed), body], className="rows heads changes"),
+        html.Table([_titles(state, two, changed), body], className="rows heads changes stacked"),
         className="scroll whole",
         tabIndex=0,
         role="region",
@@ -110,7 +110,8 @@ def _change_title(unit: str) -> str:
 def _row(state: LinkState, changed: Changes, head: tuple[int, int]) -> html.Tr:
     href = f"{state.on('compare').with_(layer=head[0], head=head[1]).href}#pictures-of-both"
     divergence, difference, unit = changed.divergence, changed.difference, STATISTICS[statistic_of(state)].unit
-    return html.Tr(
+    return titled_row(
+        _narrow_titles(state, changed),
         [
             html.Td(dcc.Link(head_name(*head), href=href, title="Show this head in both models")),
             _number(f"{divergence.mean[head]:.4f}", f"{divergence.low[head]:.4f} to {divergence.high[head]:.4f}"),
@@ -119,8 +120,17 @@ def _row(state: LinkState, changed: Changes, head: tuple[int, int]) -> html.Tr:
             _number(_signed(float(difference.change.mean[head]), unit), _between(difference.change, head, unit)),
             _changed_most(changed, head),
             *_named(changed, head),
-        ]
+        ],
     )
+
+
+def _narrow_titles(state: LinkState, changed: Changes) -> list[str]:
+    """The names of the columns in one row, where a window is narrow."""
+    statistic = STATISTICS[statistic_of(state)]
+    does = "label" if changed.shares is None else "clearest role"
+    values = [f"{statistic.title} in {letter}, {unit_title(statistic.unit)}" for letter in LETTERS]
+    of_both = [f"{does} in {letter}" for letter in LETTERS]
+    return ["head", "divergence, nats", *values, _change_title(statistic.unit), "changed most", *of_both]
 
 
 def _named(changed: Changes, head: tuple[int, int]) -> list[html.Td]:

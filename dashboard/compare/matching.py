@@ -16,7 +16,7 @@ from dashboard.roles.shares import RoleShares, known_shares, role_cells, role_ti
 from dashboard.ui.controls import info
 from dashboard.ui.files import Table
 from dashboard.ui.glossary import defined
-from dashboard.ui.markup import file_links, heading, scrolling
+from dashboard.ui.markup import file_links, scrolling, stacked_cells
 from dashboard.ui.work import watched
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
@@ -170,9 +170,7 @@ def matching_heads(state: LinkState, two: ModelPair) -> list[object]:
     shares = known_shares(two.own), known_shares(two.other)
     rows = [_row(state, two, matching, number, shares) for number in range(len(matching.heads))]
     columns = [title for name, own in zip(titles, shares, strict=True) for title in (name, *role_titles(own))]
-    table = html.Table(
-        [heading([*columns, "divergence, nats"], {"divergence, nats"}), html.Tbody(rows)], className="rows"
-    )
+    table = stacked_cells([*columns, "divergence, nats"], rows, {"divergence, nats"})
     about = f"Divergence over {sample_caption(two, matching.sample)}."
     return [
         scrolling(table, "Matching heads"),
@@ -181,7 +179,7 @@ def matching_heads(state: LinkState, two: ModelPair) -> list[object]:
     ]
 
 
-def _row(state: LinkState, two: ModelPair, matching: Matching, number: int, shares: BothShares) -> html.Tr:
+def _row(state: LinkState, two: ModelPair, matching: Matching, number: int, shares: BothShares) -> list[html.Td]:
     partner, divergence = matching.partner_of(number), float(matching.least[number])
     both = zip((two.own, two.other), (matching.heads[number], partner), shares, strict=True)
     cells = [
@@ -189,7 +187,7 @@ def _row(state: LinkState, two: ModelPair, matching: Matching, number: int, shar
         for model, head, roles in both
         for cell in (html.Td(_link(state, model, head)), *(role_cells(roles, *head) if head else _no_role(roles)))
     ]
-    return html.Tr([*cells, html.Td("" if partner is None else f"{divergence:.4f}", className="number")])
+    return [*cells, html.Td("" if partner is None else f"{divergence:.4f}", className="number")]
 
 
 def _no_role(shares: RoleShares | None) -> list[html.Td]:

@@ -27,7 +27,7 @@ from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.charts import QUIET, DotGroup
 from dashboard.ui.deferred import ROW, DeferredPart, deferred
 from dashboard.ui.files import FORM, Table, file
-from dashboard.ui.markup import Page, Unmade, file_links, heading, scrolling
+from dashboard.ui.markup import Page, Unmade, file_links, scrolling, stacked_cells
 from dashboard.ui.text import model_names
 from dashboard.ui.theme import DOT_SYMBOLS, KIND_COLOURS
 from dashboard.web.context import Context
@@ -265,7 +265,7 @@ def _table(state: LinkState, every: EveryHead, chart: HeadScatter, file: Mapping
         f"The first {len(listed):,} of {len(heads):,} heads" if len(listed) < len(heads) else many(len(heads), "head")
     )
     count = f"{which} by {chart.y.title}, largest first." if rows else "No head lies in the box. Clear the box."
-    table = html.Table([heading(["head", "model", *titles], set(titles)), html.Tbody(rows)], className="rows heads")
+    table = stacked_cells(["head", "model", *titles], rows, set(titles))
     # As high as with all heads: a box moves nothing below.
     room = {"minHeight": f"min(420px, {ROW * (len(every.model) + 1)}px)"}
     return [
@@ -276,12 +276,12 @@ def _table(state: LinkState, every: EveryHead, chart: HeadScatter, file: Mapping
     ]
 
 
-def _row(state: LinkState, every: EveryHead, scores: Sequence[Score], number: int) -> html.Tr:
+def _row(state: LinkState, every: EveryHead, scores: Sequence[Score], number: int) -> list[html.Td]:
     model, layer, head = str(every.model[number]), int(every.layer[number]), int(every.head[number])
     name, href = head_name(layer, head), state.on("head").with_(model=model, layer=layer, head=head).href
     numbers = [html.Td(score.number((number,)), className="number") for score in scores]
     named = name if model in every.trees else dcc.Link(name, href=href)
-    return html.Tr([html.Td(named), html.Td(html.Bdi(every.models[model])), *numbers])
+    return [html.Td(named), html.Td(html.Bdi(every.models[model])), *numbers]
 
 
 def scores_table(every: EveryHead) -> Table:

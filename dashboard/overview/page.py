@@ -37,7 +37,7 @@ from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.controls import info, tour_button
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.glossary import TERMS, term, terms_of
-from dashboard.ui.markup import FOLLOWED, Page, Unmade, further, heading, scrolling, unmade, unmade_line
+from dashboard.ui.markup import FOLLOWED, Page, Unmade, further, scrolling, stacked_cells, unmade, unmade_line
 from dashboard.ui.text import all_of, decimal, first_of, has_part, in_brackets, sight, spell
 from dashboard.web.bounds import short_name
 from dashboard.web.context import Context
@@ -325,7 +325,6 @@ def _relations(shown: OverviewPage) -> list[object]:
             own,
         ]
     first = best[0]
-    rows: list[Any] = [_relation(shown.state, row) for row in best]
     columns = ("relation", "head", "linked", "95% interval", "best offset", "best random head", "pairs")
     return [
         title,
@@ -343,12 +342,12 @@ def _relations(shown: OverviewPage) -> list[object]:
                 further(dcc.Link("All relations", href=shown.state.on("relations").href), "."),
             ]
         ),
-        scrolling(html.Table([heading(columns, columns[2:]), html.Tbody(rows)], className="rows"), _RELATIONS_TITLE),
+        scrolling(stacked_cells(columns, [_relation(shown.state, row) for row in best], columns[2:]), _RELATIONS_TITLE),
         own,
     ]
 
 
-def _relation(state: LinkState, row: BestHead) -> html.Tr:
+def _relation(state: LinkState, row: BestHead) -> list[html.Td]:
     state = state.with_(layer=row.layer, head=row.head)
     relation = dcc.Link(
         html.Bdi(row.relation), href=state.on("relations").with_(relation=row.relation, direction=row.direction).href
@@ -361,13 +360,8 @@ def _relation(state: LinkState, row: BestHead) -> html.Tr:
         *(f"{100 * share:.0f}%" if share == share else "" for share in (row.offset_accuracy, row.random)),
         f"{row.pairs:,}",
     )
-    return html.Tr(
-        [
-            html.Td([relation, in_brackets(row.relation)]),
-            html.Td(head),
-            *(html.Td(number, className="number") for number in numbers),
-        ]
-    )
+    cells = [html.Td(number, className="number") for number in numbers]
+    return [html.Td([relation, in_brackets(row.relation)]), html.Td(head), *cells]
 
 
 def _examples(shown: OverviewPage) -> list[object]:

@@ -15,7 +15,7 @@ from dashboard.statistics.data import Values, importance_of
 from dashboard.statistics.scatter import without_box
 from dashboard.ui.controls import choice, info, sorting_title
 from dashboard.ui.glossary import defined
-from dashboard.ui.markup import Unmade, file_links, heading, scrolling, unmade_line
+from dashboard.ui.markup import Unmade, file_links, heading, scrolling, titled_row, unmade_line
 from dashboard.ui.text import all_of, brief, signed, unit_title
 from dashboard.web.results import cached
 from dashboard.web.special_names import applies
@@ -196,7 +196,7 @@ def _heads_table(
     )
     top = html.Thead([names, html.Tr([html.Td(), *_role_cells(html.Td(), shares), html.Td(), *units])])
     body = html.Tbody([_head_row(state, head, columns, labels[head], shares) for head in heads])
-    return scrolling(html.Table([top, body], className="rows heads"), "All heads")
+    return scrolling(html.Table([top, body], className="rows heads stacked cards"), "All heads")
 
 
 def _sorting_button(state: LinkState, by: str | None, title: str, what: str, kind: str = "number") -> html.Th:
@@ -215,7 +215,13 @@ def _head_row(
     href = state.on("head").with_(layer=head[0], head=head[1]).href
     numbers = [html.Td(column.written(head), className="number") for column in columns.values()]
     role = [html.Td(shares.clearest_title(*head), title=shares.wording[head])] if shares else []
-    return html.Tr([html.Td(dcc.Link(head_name(*head), href=href)), *role, html.Td(str(label)), *numbers])
+    named = ["head", *(["clearest role"] if shares else []), "label", *map(_narrow_title, columns.values())]
+    return titled_row(named, [html.Td(dcc.Link(head_name(*head), href=href)), *role, html.Td(str(label)), *numbers])
+
+
+def _narrow_title(column: TableColumn) -> str:
+    """The name of a column and its unit, which are two rows of the heading."""
+    return ", ".join(filter(None, (column.short, unit_title(column.unit))))
 
 
 def label_of(corpus: Corpus, layer: int, head: int) -> str:

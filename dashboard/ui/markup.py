@@ -282,8 +282,13 @@ def stacked_table(titles: Sequence[str], rows: Sequence[Sequence[object]], numbe
 
 def stacked_cells(titles: Sequence[str], rows: Sequence[Sequence[Any]], numbers: Collection[str] = ()) -> html.Table:
     """The table of cells that are made already; in a narrow window a row is a list of them, each with its title."""
-    body = html.Tbody([html.Tr([_titled(*cell) for cell in zip(titles, row, strict=True)]) for row in rows])
+    body = html.Tbody([titled_row(titles, row) for row in rows])
     return html.Table([heading(titles, numbers), body], className="rows stacked")
+
+
+def titled_row(titles: Sequence[str], cells: Sequence[Any]) -> html.Tr:
+    """A row of a stacked table whose heading is another one, each cell with the title that it has in a narrow window."""
+    return html.Tr([_titled(*cell) for cell in zip(titles, cells, strict=True)])
 
 
 def _titled(title: str, cell: Any) -> Any:
