@@ -126,14 +126,19 @@ def test_the_matrix_is_the_pattern_of_a_head_or_the_mean_over_heads(page: Page, 
     came(page, r"/matrix\.bin.*mean=heads")
 
 
-def test_the_neuron_view_starts_from_any_token_and_has_the_weights_of_the_pattern(
-    page: Page, pattern: np.ndarray
+def test_the_neuron_view_starts_from_any_token_and_has_the_weights_of_the_pattern_and_the_ends_of_its_colours(
+    page: Page, pattern: np.ndarray, tiny_corpus: Corpus
 ) -> None:
     choose(page, "View", "Neuron view")
     page.locator(".neuron-queries .token").nth(1).click()
     came(page, rf"/neuron/{LAYER}/0/1\.json")
     weights = [float(text) for text in page.locator(".neurons td.weight").all_inner_texts()]
     np.testing.assert_allclose(weights, pattern[LAYER, 0, 1], atol=6e-5)
+    rows = tiny_corpus.rows[tiny_corpus.sentence_rows(SENTENCE)]
+    query, key = (each[LAYER, 0, rows].values.astype(float) for each in (tiny_corpus.query, tiny_corpus.key))
+    largest = [float(abs(each).max()) for each in (query[1], key, query[1] * key)]
+    ends = re.findall(r"[\d.]+", page.locator(f"{ROOT} .legend .scale-name").inner_text())
+    np.testing.assert_allclose(list(map(float, ends)), largest, atol=6e-4)
 
 
 def test_charts_of_positions_and_of_mixing_say_what_they_are_of(page: Page, tiny_corpus: Corpus) -> None:

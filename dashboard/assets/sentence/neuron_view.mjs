@@ -88,9 +88,21 @@ export function createNeuronView(views, stage, signal) {
     return { most, colours: divergingRamp(views.palette) };
   }
 
+  /** What the ends of the colours are; without a query in words alone. @param {Record<string, number>} most */
+  function drawLegend({ query, key, product }) {
+    const [q, k, both] = [query, key, product].map((value) => (views.shown.data ? ` ${number(value)}` : ""));
+    const ticks = [
+      { at: 0, text: "−largest" },
+      { at: 0.5, text: "0" },
+      { at: 1, text: "largest" },
+    ];
+    views.drawLegend({ name: `largest q${q}, k${k}, q × k${both}`, ticks });
+  }
+
   /** The rows; without a query they are blank, so that a click on one moves nothing. @param {Neuron} data */
   function paint(data) {
     const { most, colours } = scales(data);
+    drawLegend(most);
     frame.setAttribute("aria-label", `${views.shown.title}. Arrow keys say the numbers of a channel.`);
     const query = make(
       "tr",

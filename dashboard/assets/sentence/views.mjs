@@ -76,7 +76,7 @@ export class Views {
 
   get ramp() {
     const { signed, show } = this.shown;
-    return signed && show === "matrix" ? divergingRamp(this.palette) : weightRamp(this.palette, schemeNow());
+    return show === "neuron" || (signed && show === "matrix") ? divergingRamp(this.palette) : weightRamp(this.palette, schemeNow());
   }
 
   /** @param {number} head */
@@ -198,7 +198,7 @@ export class Views {
   redraw() {
     if (!this.view || this.stage.hidden) return;
     this.files.renew();
-    this.legend.hidden = !["model", "matrix"].includes(this.shown.show);
+    this.legend.hidden = !["model", "matrix", "neuron"].includes(this.shown.show);
     this.drawKinds(this.shown.roles?.kinds ?? []);
     this.marked.draw();
     this.view.draw(this.shown);
@@ -212,7 +212,7 @@ export class Views {
     this.view.resize();
   }
 
-  /** The colours of a view with the marks of its scale. @param {Scale} scale */
+  /** The colours of a view with the marks of its scale. @param {Pick<Scale, "name" | "ticks">} scale */
   drawLegend({ name, ticks }) {
     const colours = this.ramp.filter((_, i) => i % 15 === 0).map(hexOf);
     elementIn(this.legend, ".bar").style.background = `linear-gradient(to right, ${colours.join(", ")})`;
