@@ -76,7 +76,8 @@ export class Views {
 
   get ramp() {
     const { signed, show } = this.shown;
-    return show === "neuron" || (signed && show === "matrix") ? divergingRamp(this.palette) : weightRamp(this.palette, schemeNow());
+    const isSigned = show === "neuron" || (signed && show === "matrix");
+    return isSigned ? divergingRamp(this.palette) : weightRamp(this.palette, schemeNow());
   }
 
   /** @param {number} head */

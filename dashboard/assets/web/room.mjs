@@ -182,7 +182,7 @@ export function sizeInspector() {
 const EXAMPLE_NAME = "example";
 const SEEN = "data-example-seen";
 
-/** Its room lasts as long as the page, and comes only with it: one that is opened later stands at the end of the page. */
+/** Its room comes and lasts with the page: an example that is opened later stands at the end of the page. */
 const [CLOSED, LATE] = ["data-closed", "data-late"];
 
 /** Shows or hides the example, and moves the keyboard to the button that does the opposite. @param {boolean} hide */
