@@ -189,7 +189,7 @@ def test_results_can_be_saved(corpus: store.Corpus, tmp_path: Path) -> None:
 def test_a_killed_stage_ends_as_if_it_had_not_been(
     ingest: Ingest, bank: Path, roles_store: str, read_arrays: ReadArrays, tmp_path: Path
 ) -> None:
-    settings = {"data": bank, "annotate": "auto", **RULES}
+    settings = {"data": bank, "annotate": "auto", "probes": "none", **RULES}
     interrupted(ingest, tmp_path / "store", (stage.RoleTask, "__call__"), after=1, **settings)
     place = ingest(tmp_path / "store", **settings)
     arrays, expected = read_arrays(place), read_arrays(roles_store)
