@@ -86,8 +86,10 @@ def test_the_table_begins_with_the_largest_number(three_models: str, models: Sna
     assert len(rows_of(page)) == min(LISTED, len(every.model))
 
 
-def test_a_store_of_one_model_says_how_to_add_another(tiny_store: str) -> None:
+def test_a_store_of_one_model_shows_its_heads_and_says_how_to_add_another(tiny_store: str, tiny_corpus: Corpus) -> None:
     _, page = shown(tiny_store)
+    heads = tiny_corpus.layers * tiny_corpus.heads
+    assert (len(rows_of(page)), f"{heads} heads of 1 model." in str(page.above)) == (heads, True)
     (alert,) = (each for each in components(page.above) if getattr(each, "id", None) == "one-model")
     assert "headscape ingest --model=" in str(alert)
 

@@ -88,16 +88,17 @@ class EveryHead:
         corpora = f" on {self.corpora} corpora: their text or wordpieces differ" if self.corpora > 1 else ""
         read = int(np.isin(self.model, list(self.trees)).sum())
         other = f" {read:,} are read from HeadVis: means over tokens, not over sentences." if read else ""
-        return f"{len(self.model):,} heads of {len(self.models)} models{corpora}.{other}"
+        return f"{len(self.model):,} heads of {many(len(self.models), 'model')}{corpora}.{other}"
 
 
 @dataclass(frozen=True, eq=False)
 class ShownModels:
-    """What the page shows; `chart` is why there is no other model in a store of one, `waits` the part whose numbers are counted first."""
+    """What the page shows; `alone` is why there is no other model in a store of one, `waits` the part whose numbers are counted first."""
 
     state: LinkState
     every: EveryHead
-    chart: HeadScatter | Unmade
+    chart: HeadScatter
+    alone: Unmade | None = None
     waits: html.Div | None = None
 
 
@@ -166,12 +167,15 @@ def _common_scores(models: Sequence[Mapping[str, Score]]) -> dict[str, Score]:
 def read(context: Context) -> ShownModels:
     """The heads of all models, and the numbers of the link."""
     every = shown_heads(context)
-    if len(every.models) > 1:
-        chart = _chart(context, every)
-        return ShownModels(context.state, every, chart, deferred(context, COUNTS) if _is_counted(chart) else None)
+    chart = _chart(context, every)
     missing = f"The store has one model, {context.corpus.title}. Ingest another one to see the heads of both."
+    alone = Unmade(missing, "Run `headscape ingest --model=bert-base-uncased`.", context.ingest)
     return ShownModels(
-        context.state, every, Unmade(missing, "Run `headscape ingest --model=bert-base-uncased`.", context.ingest)
+        context.state,
+        every,
+        chart,
+        alone if len(every.models) == 1 else None,
+        deferred(context, COUNTS) if _is_counted(chart) else None,
     )
 
 
@@ -217,20 +221,18 @@ def _groups(every: EveryHead) -> list[DotGroup]:
 def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
     """The names of the two numbers that are shown, and of those without a choice."""
     every = shown_heads(context)
-    if len(every.models) == 1:
-        return {}, {}
     current, defaults = (axes_of(state, every.scores) for state in (context.state, LinkState(page="models")))
     return dict(zip(AXES, current, strict=True)), dict(zip(AXES, defaults, strict=True))
 
 
 def draw(shown: ShownModels) -> Page:
     """The chart and the table of the heads in its box, or the part that has both once their numbers are counted."""
-    if isinstance(shown.chart, Unmade):
-        return Page(above=[html.H1(TITLE), dmc.Alert(shown.chart.text, color="blue", variant="light", id="one-model")])
+    alone = shown.alone and dmc.Alert(shown.alone.text, color="blue", variant="light", id="one-model")
     about = _ABOUT + (_ABOUT_TREES if shown.every.trees else "") + ABOUT_COUNTED
     return Page(
         above=[
             html.H1(TITLE),
+            *([alone] if alone else []),
             html.P(shown.every.counted, className="caption"),
             *scatter_choices(shown.chart, about=about),
             *(_drawn(shown.state, shown.every, shown.chart) if shown.waits is None else [shown.waits]),
