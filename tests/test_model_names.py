@@ -3,7 +3,8 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -15,7 +16,7 @@ from dashboard.web.bounds import names_of
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
 from store.describe import as_text, describe
-from store.snapshot import find_key, model_titles
+from store.snapshot import Snapshot, find_key, model_titles
 from tests.made_once import made_once
 
 Ingest = Callable[..., str]
@@ -114,3 +115,19 @@ def test_the_header_chooses_between_both(place: str) -> None:
 def test_a_comparison_names_them_apart(place: str) -> None:
     first, second = (headscape.open(place, f"{run}/checkpoint-500") for run in ("run-a", "run-b"))
     assert names_of(first, second) == ("run-a/checkpoint-500", "run-b/checkpoint-500")
+
+
+@pytest.mark.parametrize(
+    ("keys", "names"),
+    [
+        (("imdb-1ac11098", "imdb-1ac11098"), ["a on imdb", "b on imdb"]),
+        (("imdb-1ac11098", "imdb-2bd22098"), ["a on imdb-1ac11098", "b on imdb-2bd22098"]),
+        (("imdb-1ac11098", "gap"), ["a on imdb", "b on gap"]),
+    ],
+)
+def test_the_end_of_a_key_of_a_corpus_stands_only_where_it_tells_two_apart(
+    keys: tuple[str, str], names: list[str]
+) -> None:
+    models = {title: {"corpus": key} for title, key in zip("ab", keys, strict=True)}
+    snapshot = SimpleNamespace(models=models, titles={"a": "a", "b": "b"})
+    assert [*model_names(cast(Snapshot, snapshot)).values()] == names

@@ -38,7 +38,7 @@ def difference(served_store: ServedStore, query: str) -> tuple[Context, HeadGrid
 
 def name(served_store: ServedStore) -> str:
     first = served_store.snapshot().corpus(list(served_store.snapshot().models)[1])
-    return f"{first.attributes['model_id']} on {first.attributes['corpus']}"
+    return f"{first.attributes['model_id']} on {first.corpus_attributes['name']}"
 
 
 @pytest.mark.slow

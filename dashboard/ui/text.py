@@ -99,8 +99,14 @@ def significant(numbers: Iterable[float]) -> list[float]:
 
 
 def model_names(snapshot: Snapshot) -> dict[str, str]:
-    """Key of every finished model -> "model on corpus": a model may be in a store with several corpora."""
-    return {key: f"{snapshot.titles[key]} on {model['corpus']}" for key, model in snapshot.models.items()}
+    """Key of every finished model -> "model on corpus": a model may be in a store with several corpora.
+
+    The end of a corpus' key, which no person reads, stands only where two corpora have the same name.
+    """
+    keys = {model["corpus"] for model in snapshot.models.values()}
+    names = {key: key.rpartition("-")[0] or key for key in keys}
+    told = {key: key if [*names.values()].count(name) > 1 else name for key, name in names.items()}
+    return {key: f"{snapshot.titles[key]} on {told[model['corpus']]}" for key, model in snapshot.models.items()}
 
 
 def sight(corpus: Corpus) -> str:
