@@ -17,7 +17,6 @@ from playwright.sync_api import Browser, Page, expect
 
 from dashboard.app import create_app
 from dashboard.publish import main
-from dashboard.published import charts
 from dashboard.published.charts import position_charts
 from dashboard.published.folder import MARKER, SiteFolder, replace_folder
 from dashboard.web.http import data_link
@@ -220,10 +219,9 @@ def test_the_dictionary_of_a_head_is_that_of_the_server(
     assert len(charts_of(silent / "head/L1H0.html")) == 2
 
 
-def test_many_positions_are_a_line_without_a_table(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_positions_are_a_line_without_a_table(corpus: Corpus) -> None:
     """Else the page of a corpus of 8,192 tokens a sentence would be too large."""
-    monkeypatch.setattr(charts, "MOST_SAID", 3)
-    _, received = position_charts(corpus, 1, 0)
+    _, received = position_charts(corpus, 1, 0, most_said=3)
     assert received.said == ()
     assert received.own.count("L") == int((corpus.received_at["count"].values > 0).sum()) - 1
 

@@ -71,8 +71,8 @@ class PositionChart:
     rows: tuple[tuple[float, str], ...]
 
 
-def position_charts(corpus: Corpus, layer: int, head: int) -> list[PositionChart]:
-    """Attention of a head by relative position, and attention received by position."""
+def position_charts(corpus: Corpus, layer: int, head: int, *, most_said: int = MOST_SAID) -> list[PositionChart]:
+    """Attention of a head by relative position, and attention received by position; each of at most so many positions says its number."""
     offsets, *shares = profile_shares(corpus, layer, head)
     *received, count = received_shares(corpus, layer, head)
     name, positions = head_name(layer, head), range(len(count))
@@ -83,7 +83,7 @@ def position_charts(corpus: Corpus, layer: int, head: int) -> list[PositionChart
             label=f"Attention of {name} by relative position",
             across=OFFSET,
             is_of_bars=True,
-            **_drawn(shares, [spell_offset(offset, offsets) for offset in offsets], offset_ticks(offsets)),
+            **_drawn(shares, [spell_offset(offset, offsets) for offset in offsets], offset_ticks(offsets), most_said),
         ),
         PositionChart(
             heading=received_heading(),
@@ -94,12 +94,15 @@ def position_charts(corpus: Corpus, layer: int, head: int) -> list[PositionChart
                 received,
                 [f"position {position}" for position in positions],
                 [f"{position:,}" if position in round_positions else "" for position in positions],
+                most_said,
             ),
         ),
     ]
 
 
-def _drawn(shares: Sequence[NDArray[np.float64]], names: Sequence[str], ticks: Sequence[str]) -> dict[str, Any]:
+def _drawn(
+    shares: Sequence[NDArray[np.float64]], names: Sequence[str], ticks: Sequence[str], most_said: int
+) -> dict[str, Any]:
     """The drawing of shares of a head and means of its layer, (position,) each, with the names and ticks of positions."""
     own, mean = (of.tolist() for of in shares)
     levels = _ticks(STEPS, max(*own, *mean))
@@ -110,7 +113,7 @@ def _drawn(shares: Sequence[NDArray[np.float64]], names: Sequence[str], ticks: S
         for name, share, of_layer, x in zip(names, own, mean, middles, strict=True)
     )
     return {
-        "said": tuple(said) if len(own) <= MOST_SAID else (),
+        "said": tuple(said) if len(own) <= most_said else (),
         "own": _path(middles, [BOTTOM - scale * share for share in own]),
         "mean": _path(middles, [BOTTOM - scale * share for share in mean]),
         "columns": tuple((round(x, 1), text) for x, text in zip(middles, ticks, strict=True) if text),
