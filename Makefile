@@ -215,7 +215,7 @@ check: lint docs test-all  ## lint, the links of the documentation, and every te
 bench: install  ## measure speed, memory and bytes against a plain forward pass and a memmap (ONLY=names; a wrong name lists them)
 	@$(PYTHON) -m tests.bench $(ONLY)
 
-check-published: install  ## compare bert-base-uncased with the numbers and named heads of papers; the relations of any MODEL (MODEL DATA=<treebank> CHOOSE SENTENCES LABELS)
+check-published: install  ## compare bert-base-uncased with the numbers and named heads of papers, a classifier with the table of GlobEnc; the relations of any MODEL (MODEL DATA=<treebank> CHOOSE SENTENCES LABELS)
 	@$(PYTHON) -m tests.published --model="$$MODEL" --data="$$DATA" --choose="$$CHOOSE" --sentences="$$SENTENCES" --labels="$$LABELS"
 
 clean:      ## remove the virtual environment; the store stays

@@ -2,7 +2,8 @@
 numbers, and its roles beside the labels that people gave its heads; exit status 0 where they agree, 1 where they do not, 2 where
 nothing was compared.
 
-With data, the relations of any model are printed; those of another model are compared with nothing.
+With data, the relations of any model are printed; those of another model are compared with nothing. The classifier of GlobEnc's table
+is compared with that table.
 """
 
 import sys
@@ -30,6 +31,7 @@ from tests.published import relation_tables
 from tests.published.curves import agrees, head_statistics, heads_above, layer_curves, table_rows
 from tests.published.ingested import Ingested, ingested, uas_of
 from tests.published.named_heads import KNOWN, Labels, read_labels, show_named
+from tests.published.saliency import CLASSIFIER, check_saliency
 from tests.published.segments import TOKENS, review_segments
 from tests.published.targets import (
     CURVES,
@@ -72,6 +74,8 @@ def main(arguments: Sequence[str]) -> int:
         flags = parse_flags(Flags, arguments, command="python -m tests.published", description=__doc__)
         if flags.data:
             return check_relations(flags)
+        if flags.model == CLASSIFIER:
+            return AGREES if check_saliency(find_checkpoint(flags.model)) else DIFFERS
         labels = read_labels(Path(flags.labels)) if flags.labels else KNOWN
         status = check(comparable_checkpoint(flags.model))
         return check_roles(flags, labels) if status == AGREES else status
