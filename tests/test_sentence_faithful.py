@@ -23,7 +23,7 @@ from store import Corpus, open_corpus
 
 LAYERS, HEADS, CHANNELS = 6, 12, 32
 STORED = range(12)
-LONG = "A slow, sad and beautiful film about a lighthouse keeper who forgets his own name. " * 12
+LONG = "A slow, sad and beautiful film about a lighthouse keeper who forgets his own name. " * 6
 PAIRS = [
     ("The film was good.", "The plot was not."),
     ("Who wrote the music?", "Nino Rota wrote it in 1972, and it is unforgettable."),
@@ -49,6 +49,8 @@ TYPED = [
     ("Buffalo buffalo Buffalo buffalo buffalo buffalo Buffalo buffalo.", ""),
     *PAIRS,
 ]
+#: Of more wordpieces than the model has positions: it is cut there, and comes in windows.
+CUT, WINDOW = (6 * LONG, ""), 128
 #: A sentence of the corpus by its number, or texts.
 ALL = [*STORED, *TYPED]
 #: Pairs and sentences in which something is left, whatever is hidden.
@@ -100,16 +102,17 @@ def reference(eager: Callable[[Path], Any], corpus: Corpus) -> dict[Source, np.n
     """Attention (layer, head, query_token, key_token) of every sentence: transformers' own tokenizer and model."""
     folder = find_checkpoint("embedded").folder
     model, tokenizer = eager(folder), AutoTokenizer.from_pretrained(folder)
-    longest = int(corpus.corpus_attributes["max_length"])
+    stored = int(corpus.corpus_attributes["max_length"])
 
     def run(source: Source) -> np.ndarray:
         texts = (corpus.sentences.text.values[source],) if isinstance(source, int) else source
         inputs = [str(text) for text in texts if text]
+        longest = stored if isinstance(source, int) else model.config.max_position_embeddings
         encoded = tokenizer(*inputs, truncation="longest_first", max_length=longest, return_tensors="pt")
         with torch.inference_mode():
             return torch.cat(model(**encoded, output_attentions=True).attentions).numpy()
 
-    return {source: run(source) for source in ALL}
+    return {source: run(source) for source in [*ALL, CUT]}
 
 
 def _kind(source: Source) -> str:
@@ -122,6 +125,12 @@ def test_weights_on_screen_are_those_of_transformers(
 ) -> None:
     weights = [on_screen(fetch(source, f"layer/{layer}.bin")) for layer in range(LAYERS)]
     np.testing.assert_allclose(weights, reference[source], rtol=0, atol=3e-3)
+
+
+def test_a_text_is_cut_where_the_positions_of_the_model_end(fetch: Fetch, reference: dict[Source, np.ndarray]) -> None:
+    weights = on_screen(fetch(CUT, f"layer/{LAYERS - 1}.bin"))
+    assert reference[CUT].shape[-1] == 512
+    np.testing.assert_allclose(weights, reference[CUT][-1, :, :WINDOW, :WINDOW], rtol=0, atol=3e-3)
 
 
 @pytest.mark.parametrize("source", ALL, ids=_kind)

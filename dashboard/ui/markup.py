@@ -217,7 +217,10 @@ def title_of(children: Any) -> str:
 
 
 def _written(node: Any) -> str:
-    return "".join(map(_written, flat(node.children))) if isinstance(node, Component) else str(node)
+    """The text of a component; that of a `Markup`, which the picture fills, is left out."""
+    if not isinstance(node, Component):
+        return str(node)
+    return "".join(map(_written, flat(getattr(node, "children", None))))
 
 
 def _is_plain(node: Any) -> bool:

@@ -47,6 +47,8 @@ _NO_START = {
     "n. [CLS]": "n. first",
     "[CLS] gets": "The first token gets",
 }
+#: Attributes whose text is shown.
+_SHOWN = frozenset({"data-info", "data-name"})
 #: Classes of components that say one thing.
 _SAY_ONE = frozenset({"figure", "chip"})
 
@@ -114,7 +116,7 @@ def _in_field(key: str, names: Names) -> Names:
 
 
 def _is_kept(key: str) -> bool:
-    return key in _KEPT or (key.startswith("data-") and key != "data-info")
+    return key in _KEPT or (key.startswith("data-") and key not in _SHOWN)
 
 
 def _is_of_end(content: Any) -> bool:
