@@ -34,7 +34,16 @@ class Account:
 
     def _page(self, problem: str = "", status: int = 200, **fields: object) -> AnyResponse:
         name, most = current_person().name, self._tokens.most_days
-        return plain_page(PAGE, status, problem=problem, name=name, days=min(DAYS, most), most_days=most, **fields)
+        return plain_page(
+            "Tokens for scripts",
+            PAGE,
+            status,
+            problem=problem,
+            name=name,
+            days=min(DAYS, most),
+            most_days=most,
+            **fields,
+        )
 
     def _change(self) -> AnyResponse:
         signed_in = self._sessions.current

@@ -5,11 +5,12 @@ from hashlib import sha256
 from pathlib import Path
 
 from flask import Response, render_template_string, request
+from markupsafe import Markup
 
 from dashboard.web.assets import FONTS
 
 FOLDER = Path(__file__).parent
-STYLE = (FOLDER / "plain_page.css").read_text("utf-8")
+FRAME, STYLE = ((FOLDER / f"plain_page.{kind}").read_text("utf-8") for kind in ("html", "css"))
 POLICY = "; ".join(
     [
         "default-src 'none'",
@@ -22,9 +23,11 @@ POLICY = "; ".join(
 )
 
 
-def plain_page(template: str, status: int = 200, **fields: object) -> Response:
-    """The page of a template, which no cache keeps: it may show what is secret."""
-    page = render_template_string(template, style=STYLE, fonts=FONTS, root=request.script_root, **fields)
+def plain_page(title: str, template: str, status: int = 200, **fields: object) -> Response:
+    """The page with a title and the content of a template, which no cache keeps: it may show what is secret."""
+    root = request.script_root
+    content = Markup(render_template_string(template, root=root, **fields))
+    page = render_template_string(FRAME, title=title, style=STYLE, fonts=FONTS, root=root, content=content)
     response = Response(page, status, mimetype="text/html")
     response.headers["Cache-Control"] = "no-store"
     response.headers["Content-Security-Policy"] = POLICY

@@ -73,7 +73,7 @@ BUSY_HERE = "Too many people sign in from your address at this moment. Try again
 
 def sign_in_page(link: str, problem: str = "", status: int = 200, *, name: str = "", provider: str = "") -> Response:
     """The page, which returns to a link; with a form, or with a link to a provider where one is named."""
-    return plain_page(PAGE, status, link=link, problem=problem, name=name, provider=provider)
+    return plain_page("Sign in", PAGE, status, link=link, problem=problem, name=name, provider=provider)
 
 
 def local_link(link: str, length: int = LONGEST) -> str:
