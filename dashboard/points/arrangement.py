@@ -9,7 +9,7 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.roles.shares import known_shares, role_choice
-from dashboard.ui.controls import choice, explained, info, statistic_info
+from dashboard.ui.controls import choice, explained, info, number, statistic_info
 from dashboard.ui.text import brief, spell, unit_title
 from dashboard.web.state import UNLABELLED, LinkState
 from store import STATISTICS, Corpus
@@ -108,21 +108,9 @@ def _sorting(state: LinkState) -> html.Div:
 def _least(state: LinkState) -> dmc.NumberInput:
     """The minimum of the statistic that sorts; without one there is nothing to compare."""
     unit = unit_title(STATISTICS[state.arranged].unit) if state.arranged else ""
-    return dmc.NumberInput(
-        id={"choose": "above", "by": "number"},
-        label=f"Minimum, {unit}" if unit else "Minimum",
-        placeholder="any",
-        value="" if state.above is None else float(state.above),
-        min=0,
-        max=99_999,
-        decimalScale=3,
-        size="xs",
-        w=104,
-        disabled=state.arranged is None,
-        debounce=600,
-        decimalSeparator=".",
-        allowedDecimalSeparators=[".", ","],
-    )
+    label, least = f"Minimum, {unit}" if unit else "Minimum", None if state.above is None else float(state.above)
+    optional = {"placeholder": "any", "decimalScale": 3, "disabled": state.arranged is None}
+    return number("above", label, least, 0, 99_999, 1, **optional)
 
 
 def _labels(corpus: Corpus, state: LinkState) -> html.Div:

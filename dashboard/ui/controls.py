@@ -151,12 +151,14 @@ def text_input(field: str, label: str, placeholder: str, value: str | None, widt
     )
 
 
-def number(field: str, label: str, value: float, low: float, high: float, step: float) -> dmc.NumberInput:
-    """A number of the link."""
+def number(
+    field: str, label: str, value: float | None, low: float, high: float, step: float, **options: Any
+) -> dmc.NumberInput:
+    """A number of the link, empty without one; `options` are properties of the control."""
     return dmc.NumberInput(
         id={"choose": field, "by": "number"},
         label=label,
-        value=value,
+        value="" if value is None else value,
         min=low,
         max=high,
         step=step,
@@ -165,6 +167,7 @@ def number(field: str, label: str, value: float, low: float, high: float, step: 
         debounce=600,  # a redraw amid typing would take letters away; steps by the arrows wait for it too
         decimalSeparator=".",
         allowedDecimalSeparators=[".", ","],  # many readers write a comma; without it 0,3 became 03
+        **options,
     )
 
 
