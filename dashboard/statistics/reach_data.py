@@ -139,7 +139,7 @@ def read_reach(corpus: Corpus, state: LinkState, fewest: int = FEWEST) -> Reach:
     drawn = _by(corpus, of, layer, (*map(str, largest.category.values), *hidden))
     labels = compared_labels(corpus, state)
     where = filters_of_both(corpus, state.where, labels[0])
-    both = counted_part(corpus, where)
+    both = part if where == state.where else counted_part(corpus, where)
     of_both = of._replace(where=None if both.whole else where)
     no_class = "" if every.sizes["category"] else _no_class(part, fewest)
     few = _few_of_label(corpus, both, labels, fewest)
@@ -175,7 +175,9 @@ def compared_labels(corpus: Corpus, state: LinkState) -> tuple[str, str]:
     labels = shown_labels(corpus)
     if not labels:
         return "", ""
-    kept = [name for name in labels if all(name in each.categories for each in _filters_by_label(corpus, state.where))]
+    conditions, _ = parse_conditions(state.where or "", columns(corpus))
+    by_label = list(filter(_is_by_label, conditions))
+    kept = [name for name in labels if all(name in each.categories for each in by_label)]
     own = state.labelled if state.labelled in labels else (kept or labels)[-1]
     others = [name for name in labels if name != own]
     return own, others[0] if len(others) == 1 else "all others"
@@ -183,20 +185,17 @@ def compared_labels(corpus: Corpus, state: LinkState) -> tuple[str, str]:
 
 def filters_of_both(corpus: Corpus, where: str | None, label: str) -> str | None:
     """The filters of a link without those by label that keep only sentences of this label, or none of it."""
-    one_sided = [
+    conditions, _ = parse_conditions(where or "", columns(corpus))
+    both = tuple(
         each
-        for each in _filters_by_label(corpus, where)
-        if label not in each.categories or set(each.categories) == {label}
-    ]
-    if not one_sided:
-        return where
-    conditions, _ = parse_conditions(where or "", columns(corpus))
-    return write_conditions(tuple(each for each in conditions if each not in one_sided)) or None
+        for each in conditions
+        if not _is_by_label(each) or (label in each.categories and set(each.categories) != {label})
+    )
+    return where if len(both) == len(conditions) else write_conditions(both) or None
 
 
-def _filters_by_label(corpus: Corpus, where: str | None) -> list[Condition]:
-    conditions, _ = parse_conditions(where or "", columns(corpus))
-    return [each for each in conditions if each.column == "label" and each.categories]
+def _is_by_label(condition: Condition) -> bool:
+    return condition.column == "label" and bool(condition.categories)
 
 
 def _count(corpus: Corpus, part: Part) -> str:
