@@ -115,29 +115,23 @@ def _publications(
     described: Description, state: LinkState, alike: Sequence[dict[str, str]], names: list[str]
 ) -> list[object]:
     """A row of snapshots with the same contents, as the stages of one ingest publish them: the newest, the others in a list that opens."""
-    newest, *others = alike
-    earlier = html.Details(
-        [
-            html.Summary(f"{many(len(others), 'snapshot')} before it with the same contents"),
-            html.Ul([html.Li(_at(old, *_links(described, state, old))) for old in others]),
-        ]
-    )
-    opened, changes = _links(described, state, newest)
-    when = published_at(newest["published"])
-    return [when, [*naming(newest["message"], *names), *([earlier] if others else [])], opened, changes]
+    (when, opened, changes), *others = (_publication(described, state, old) for old in alike)
+    contents: list[object] = [*naming(alike[0]["message"], *names)]
+    if others:
+        title = f"{many(len(others), 'snapshot')} before it with the same contents"
+        rows = [html.Li([earlier, ": ", link, ", ", since]) for earlier, link, since in others]
+        contents.append(html.Details([html.Summary(title), html.Ul(rows)]))
+    return [when, contents, opened, changes]
 
 
-def _at(old: dict[str, str], opened: object, changes: object) -> list[object]:
-    return [published_at(old["published"]), ": ", opened, ", ", changes]
-
-
-def _links(described: Description, state: LinkState, old: dict[str, str]) -> tuple[object, object]:
-    """The dashboard at a snapshot, and what changed since."""
+def _publication(described: Description, state: LinkState, old: dict[str, str]) -> tuple[str, object, object]:
+    """When a snapshot was published, the dashboard as it was, and what changed since."""
     snapshot, when = old["snapshot"], published_at(old["published"])
     opened = state.with_(page="heads", snapshot=snapshot, since=None, model=None, at=None).href
     compared = f"{state.with_(since=snapshot).href}#{CHANGES}"
     link = dcc.Link("compare with now", href=compared, title=f"What changed since {when}")
     return (
+        when,
         dcc.Link(f"open {snapshot[:8]}", href=opened, title=f"The dashboard as it was, {when}"),
         "shown now" if snapshot == described.snapshot else link,
     )
