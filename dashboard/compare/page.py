@@ -84,7 +84,7 @@ SHORT_FINETUNING = (
     "In a clone `make compare` does both, in about 6 minutes on two cores."
 )
 MAKE_SECOND_MODEL = f"Run {SHORT_FINETUNING}"
-MAKE_IT_AFTERWARDS = f"If not, add one when it has ended: {SHORT_FINETUNING}"
+MAKE_IT_AFTERWARDS = f"If that ingest is not of a second model, add one when it has ended: {SHORT_FINETUNING}"
 #: What a reader has chosen who comes to the page with it.
 _CHOSEN = {"layer", "head", "statistic", "sentence", "text", "other", "point", "pictures"}
 _LARGEST = (

@@ -28,6 +28,8 @@ UNDER_WAY = "under-way"
 #: Its value on page Store, which also says where no ingest runs.
 STORE = "store"
 RUN = "Run `headscape ingest`."
+#: What a reader is told instead while an ingest runs, which may not be one that makes what is missing.
+SHOWN_ONCE_MADE = "This part is shown once an ingest has published it."
 #: An element is [tag, properties, *children]; a text is itself. `LINK` goes to another page without leaving this one.
 Tree = Any
 LINK = "link"
@@ -67,16 +69,17 @@ def problem(error: Exception) -> dmc.Alert:
     return dmc.Alert(with_commands(sentence), color="red", title="This cannot be shown", className="problem")
 
 
-def unmade(running: IngestProgress | None, missing: str, remedy: str = RUN, afterwards: str = "") -> list[object]:
+def unmade(
+    running: IngestProgress | None, missing: str, remedy: str = RUN, afterwards: str = SHOWN_ONCE_MADE
+) -> list[object]:
     """What is not there, and how to get it: while an ingest runs, which may be making it, no second one can begin.
 
-    `afterwards` says how to get it after that ingest.
+    `afterwards` stands in place of `remedy` while an ingest runs.
     """
     if running is None:
         return [*with_commands(f"{missing} {remedy}")]
     line = html.Span(stage_line(running), id={UNDER_WAY: "line"}, role="status")
-    after = f" It appears here if that ingest makes and publishes it. {afterwards}".rstrip()
-    return [*with_commands(f"{missing} "), line, *with_commands(after)]
+    return [*with_commands(f"{missing} "), line, *with_commands(f" {afterwards}")]
 
 
 @dataclass(frozen=True)

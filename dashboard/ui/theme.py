@@ -45,7 +45,7 @@ _STOPS: Mapping[Scheme, Mapping[str, tuple[str, ...]]] = {
 #: every kind of colour vision. Each stands for one category; what is none of these is grey.
 CATEGORIES: Mapping[Scheme, tuple[str, ...]] = {
     "light": ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6611CC", "#1A1B1E"),
-    "dark": ("#56B4E9", "#FF9E64", "#2EC4A0", "#E6A0C8", "#F0C24B", "#AA22FF", "#BB4433", "#F1F3F5"),
+    "dark": ("#56B4E9", "#FF9E64", "#2EC4A0", "#E6A0C8", "#F0C24B", "#7884F0", "#BB4433", "#F1F3F5"),
 }
 OTHER: Mapping[Scheme, str] = {"light": "#757A82", "dark": "#7B8088"}
 #: How many categories have a colour of their own.
