@@ -80,12 +80,15 @@ def test_a_head_without_a_value_shows_none() -> None:
     assert value_text(LinkState(arranged="to_sep"), float("nan")) == ""
 
 
-def test_panels_have_the_labels_of_their_heads(tiny_store: str) -> None:
+def test_panels_have_the_labels_of_their_heads_in_the_corner_and_on_hover(tiny_store: str) -> None:
     served_store = ServedStore(tiny_store)
     served_store.snapshot().corpus().head_labels = HEAD_LABELS
     picture = picture_of_heads(resolve(served_store, "heads", ""))
     assert picture is not None
     assert [panel.tag for panel in picture.panels] == LABELS.ravel().tolist()
+    assert [panel.summary.split("attends")[0] for panel in picture.panels] == [
+        f"{label}; " if label else "" for label in LABELS.ravel()
+    ]
 
 
 def test_another_order_asks_for_no_other_points(tiny_store: str) -> None:

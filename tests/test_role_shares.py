@@ -11,7 +11,7 @@ from dashboard.app import create_app
 from dashboard.overview.role_cards import role_heads
 from dashboard.pages import TOPICS
 from dashboard.points.arrangement import arrangement
-from dashboard.roles.shares import KINDS, RoleShares, described, read_shares, role_grid, shares_of, what_heads_do
+from dashboard.roles.shares import KINDS, TAGS, RoleShares, described, read_shares, role_grid, shares_of, what_heads_do
 from dashboard.ui.markup import Unmade
 from dashboard.ui.theme import KIND_COLOURS, KIND_LINES, PALETTE
 from dashboard.web.assets import ASSETS
@@ -58,6 +58,16 @@ def test_the_share_of_a_kind_is_the_sum_of_its_roles() -> None:
 
 def test_the_clearest_role_is_the_found_one_with_the_largest_bias_and_none_where_none_is_found() -> None:
     assert [SHARES.clearest_title(0, head) for head in (0, 1)] == ["next token", ""]
+
+
+def test_every_role_has_a_tag_of_its_own_that_fits_the_corner_of_a_panel() -> None:
+    tags = [TAGS.get(role, rule.title) for role, rule in RULES.items()]
+    assert len(set(tags)) == len(tags)
+    assert max(map(len, tags)) <= len("dependents")
+
+
+def test_the_tag_of_a_head_is_that_of_its_clearest_role() -> None:
+    assert [SHARES.clearest_tag(0, head) for head in (0, 1)] == ["next", ""]
 
 
 def test_a_role_that_no_test_knows_has_no_heads() -> None:

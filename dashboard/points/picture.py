@@ -195,7 +195,7 @@ def marked_ends(text: str | None) -> list[list[str]]:
 
 
 def head_panels(corpus: Corpus, view: str) -> list[Panel]:
-    """A panel for every head, with its clearest role or its label, and a line of statistics that the grid shows on hover."""
+    """A panel for every head, with its clearest role or its label, and a line about it that the grid shows on hover."""
     names = _names_of_heads(corpus)
     shares = corpus.head_statistic.sel(source="all", statistic=list(SHARES)).values
     entropy = corpus.head_statistic.sel(source="all", statistic="entropy").values
@@ -203,21 +203,23 @@ def head_panels(corpus: Corpus, view: str) -> list[Panel]:
     return [
         Panel(
             name=head_name(layer, head),
-            tag=names[layer][head],
-            summary=_panel_line(shares[:, layer, head], entropy[layer, head], fidelity[:, layer, head]),
+            tag=tag,
+            summary=_panel_line(title, shares[:, layer, head], entropy[layer, head], fidelity[:, layer, head]),
         )
-        for layer in range(corpus.layers)
-        for head in range(corpus.heads)
+        for layer, row in enumerate(names)
+        for head, (tag, title) in enumerate(row)
     ]
 
 
-def _names_of_heads(corpus: Corpus) -> list[list[str]]:
-    """The clearest role of every head; of a store without roles its label: layers, then heads."""
+def _names_of_heads(corpus: Corpus) -> list[list[tuple[str, str]]]:
+    """Tag and title of the clearest role of every head; of a store without roles its label as both: layers, then heads."""
     shares = known_shares(corpus)
     if shares is None:
-        labels: list[list[str]] = corpus.head_labels.values.tolist()
-        return labels
-    return [[shares.clearest_title(layer, head) for head in range(corpus.heads)] for layer in range(corpus.layers)]
+        return [[(label, label) for label in labels] for labels in corpus.head_labels.values.tolist()]
+    return [
+        [(shares.clearest_tag(layer, head), shares.clearest_title(layer, head)) for head in range(corpus.heads)]
+        for layer in range(corpus.layers)
+    ]
 
 
 def shown_fidelity(opened: xr.Dataset) -> xr.DataArray:
@@ -227,12 +229,13 @@ def shown_fidelity(opened: xr.Dataset) -> xr.DataArray:
     return held_out if any_held_out else opened.fidelity.sel(judged="fitted")
 
 
-def _panel_line(shares: NDArray[np.float64], entropy: float, fidelity: NDArray[np.float64]) -> str:
+def _panel_line(title: str, shares: NDArray[np.float64], entropy: float, fidelity: NDArray[np.float64]) -> str:
     largest = np.argsort(-shares)[:3]
     most = ", ".join(
         f"{STATISTICS[SHARES[index]].title.removeprefix('attention ')} {100 * shares[index]:.0f}%" for index in largest
     )
-    return f"attends {most}; entropy {entropy:.2f} nats; picture: Spearman {decimal(fidelity[0])}, recall@3 {fidelity[1]:.2f}"
+    numbers = f"entropy {entropy:.2f} nats; picture: Spearman {decimal(fidelity[0])}, recall@3 {fidelity[1]:.2f}"
+    return "; ".join([title, f"attends {most}", numbers]).removeprefix("; ")
 
 
 def focus_caption(shown: ShownPoints) -> str | None:

@@ -19,7 +19,7 @@ from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.roles import UNEXPLAINED
-from store.kernels.rules import RULES
+from store.kernels.rules import REST, RULES
 from store.phrases import many
 from store.repository.errors import NotIngested
 from store.repository.ingest_status import IngestProgress
@@ -36,6 +36,39 @@ KINDS: Mapping[str, str] = {
     UNEXPLAINED: "not explained",
 }
 NO_ROLE = "no role that a test finds"
+#: Roles whose titles are too long for the corner of a panel -> what stands there.
+TAGS: Mapping[str, str] = {
+    REST: "specials",
+    "previous": "previous",
+    "next": "next",
+    "second_previous": "2 back",
+    "second_next": "2 ahead",
+    "near": "nearby",
+    "neighbours": "neighbours",
+    "before": "before",
+    "after": "after",
+    "earlier": "earlier",
+    "later": "later",
+    "same_piece": "same piece",
+    "same_word": "same word",
+    "sentence_end": "end marks",
+    "other_mark": "marks",
+    "rare": "rarest",
+    "function_word": "function",
+    "content_word": "content",
+    "same_part_of_speech": "same class",
+    "governor": "governor",
+    "dependent": "dependents",
+    "verb_of_subject": "subj→verb",
+    "subject_of_verb": "verb→subj",
+    "verb_of_object": "obj→verb",
+    "object_of_verb": "verb→obj",
+    "noun_of_modifier": "mod→noun",
+    "modifier_of_noun": "noun→mod",
+    "modified_by_adverb": "adv→word",
+    "antecedent": "antecedent",
+    "even": "evenly",
+}
 #: Roles that Overview lists, those of most heads first.
 LISTED = 8
 _ABOUT = (
@@ -108,8 +141,16 @@ class RoleShares:
 
     def clearest_title(self, layer: int, head: int) -> str:
         """The clearest role of a head in words; empty without one."""
+        role = self._clearest_role(layer, head)
+        return RULES[role].title if role else ""
+
+    def clearest_tag(self, layer: int, head: int) -> str:
+        """The clearest role of a head in few letters; empty without one."""
+        return TAGS.get(self._clearest_role(layer, head), self.clearest_title(layer, head))
+
+    def _clearest_role(self, layer: int, head: int) -> str:
         place = int(self.clearest[layer, head])
-        return RULES[self.tested[place]].title if place >= 0 else ""
+        return self.tested[place] if place >= 0 else ""
 
     def with_role(self, role: str) -> NDArray[np.bool_]:
         """In which heads the role is found, in none one that is not tested: (layer, head)."""

@@ -41,7 +41,7 @@ function above(panels) {
 }
 
 /** Pixels between a tag and the border of its panel, and of the panel that it may cover across at most. */
-const [TAG_APART, TAG_SHARE] = [3, 0.8];
+const [TAG_APART, TAG_SHARE] = [3, 0.9];
 const TAG_FONT = `600 10px ${FAMILY}`;
 
 /**
