@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from dashboard.app import create_app
 from dashboard.publish import main
+from dashboard.published.address import Places
 from dashboard.published.charts import position_charts
 from dashboard.published.folder import MARKER, SiteFolder, replace_folder
 from dashboard.web.http import data_link
@@ -144,6 +145,24 @@ def test_points_and_colours_are_the_bytes_of_the_server(site: Path, server: Flas
     for address in addresses:
         name = address.removeprefix(f"{shown['base']}/").split("?")[0]
         assert (site / "data" / name).read_bytes() == server.get(address).data, name
+
+
+def test_small_pictures_of_heads_are_those_of_the_server(site: Path, server: FlaskClient, corpus: Corpus) -> None:
+    view, drawn = corpus.views[0], min(2000, corpus.n_tokens)
+    pictures = [*(site / "data/raster" / view).glob("*/*-light-132.png")]
+    assert len(pictures) == 2
+    for picture in pictures:
+        layer, head = picture.parent.name, picture.name.split("-")[0]
+        asked = f"{data_link(corpus)}/raster/{view}/{layer}/{head}.png?tokens={drawn}&side=132&scheme=light"
+        assert picture.read_bytes() == server.get(asked).data
+
+
+def test_two_addresses_never_have_one_file(corpus: Corpus) -> None:
+    places = Places("", "/data", corpus, frozenset())
+    assert places.from_page("index.html", "/data/raster/0.png?side=84&tokens=9") == "data/raster/0-84.png"
+    assert places.from_page("head/L0H0.html", "/data/raster/0.png?side=480&tokens=9") == "../data/raster/0-480.png"
+    with pytest.raises(ValueError, match="would be the answer to"):
+        places.from_page("index.html", "/data/raster/0.png?side=84&tokens=5")
 
 
 def test_lines_of_points_are_those_of_the_server(site: Path, server: FlaskClient, corpus: Corpus) -> None:

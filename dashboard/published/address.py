@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 from store import Corpus
 from store.schema.model import head_name
 
-#: Fields of an address of data that are the same in all of a site.
-_ALIKE = frozenset({"tokens", "side"})
+#: A field of an address of data that does not name its file: the same in all addresses of a file.
+_ALIKE = "tokens"
 
 
 def head_path(layer: int, head: int) -> str:
@@ -26,7 +26,7 @@ def data_path(address: str, base: str) -> str:
     """The file of an address of data that begins with `base`: its path with what its query chooses (assets/published/files.mjs)."""
     parts = urlsplit(address)
     path = PurePosixPath("data", parts.path.removeprefix(base).lstrip("/"))
-    chosen = [value for name, (value, *_) in sorted(parse_qs(parts.query).items()) if name not in _ALIKE]
+    chosen = [value for name, (value, *_) in sorted(parse_qs(parts.query).items()) if name != _ALIKE]
     return str(path.with_name("-".join([path.stem, *chosen]) + path.suffix))
 
 
@@ -72,10 +72,12 @@ class Places:
         return self.folder + "map.html" if name == "map" and not fields.keys() - {"model", "layer", "head"} else None
 
     def from_page(self, path: str, href: str) -> str | None:
-        """What a link or an address of data is in the page at a path."""
+        """What a link or an address of data is in the page at a path. ValueError where another address has its file."""
         if href.startswith(self.base):
             file = self.folder + data_path(href, self.base)
-            self.asked[file] = href
+            other = self.asked.setdefault(file, href)
+            if other != href:
+                raise ValueError(f"{file} would be the answer to {href} and to {other}.")
             return relative(file, path)
         page = self.page(href)
         return page if page is None or page.startswith(("http", "#")) else relative(page, path)
