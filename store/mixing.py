@@ -12,7 +12,7 @@ from store.repository.errors import NotIngested, StoreError
 from store.results import MIXING_REMEDY, StageResults
 from store.schema.mixing import METHODS
 
-#: Queries whose patterns of all heads are in memory at once.
+#: Queries whose patterns of all heads are in memory at once; a sentence of no more is read in one piece, of all layers.
 QUERIES = 256
 
 
@@ -32,15 +32,16 @@ def context_mixing(
     lacking: list[Any] = [None] * layers
     products = read_products(corpus, sentence) if method == "globenc" else lacking
     norms = value_norm.variable[..., rows].values.astype(np.float32) if method == "norm" else lacking
+    tokens = np.arange(rows.stop - rows.start)
+    patterns = weights(sentence) if len(tokens) <= QUERIES else None
 
     def matrix(layer: int, queries: NDArray[np.integer]) -> NDArray[np.float32]:
-        pattern = weights(sentence, layer=layer, queries=queries)
+        pattern = weights(sentence, layer=layer, queries=queries) if patterns is None else patterns[layer]
         own: NDArray[np.float32] = layer_matrix(
             method, pattern, value_norm=norms[layer], products=products[layer], queries=queries
         )
         return own
 
-    tokens = np.arange(rows.stop - rows.start)
     parts = [tokens[start : start + QUERIES] for start in range(0, len(tokens), QUERIES)]
     matrices = [np.concatenate([matrix(layer, queries) for queries in parts]) for layer in range(layers)]
     labels = corpus.piece_labels(sentence) | {"layer": np.arange(layers)}
