@@ -12,7 +12,7 @@ from store.repository.errors import NotIngested, StoreError
 from store.results import MIXING_REMEDY, StageResults
 from store.schema.mixing import METHODS
 
-#: Queries whose patterns of all heads are in memory at once; a sentence of no more is read in one piece, of all layers.
+#: Queries whose patterns of all heads are in memory at once.
 QUERIES = 256
 
 
@@ -24,8 +24,12 @@ def context_mixing(
     method: str,
     *,
     rolled_out: bool = False,
+    at_once: int = QUERIES,
 ) -> xr.DataArray:
-    """As `Corpus.context_mixing` has it; `weights` and `value_norm` are those of the corpus."""
+    """As `Corpus.context_mixing` has it; `weights` and `value_norm` are those of the corpus.
+
+    Patterns of `at_once` queries are in memory; a sentence of no more tokens is read in one piece, of all layers.
+    """
     if method not in METHODS:
         raise StoreError(f"There is no context mixing by {method!r}. Choose one of: {', '.join(METHODS)}.")
     rows, layers = corpus.sentence_rows(sentence), value_norm.sizes["layer"]
@@ -33,7 +37,7 @@ def context_mixing(
     products = read_products(corpus, sentence) if method == "globenc" else lacking
     norms = value_norm.variable[..., rows].values.astype(np.float32) if method == "norm" else lacking
     tokens = np.arange(rows.stop - rows.start)
-    patterns = weights(sentence) if len(tokens) <= QUERIES else None
+    patterns = weights(sentence) if len(tokens) <= at_once else None
 
     def matrix(layer: int, queries: NDArray[np.integer]) -> NDArray[np.float32]:
         pattern = weights(sentence, layer=layer, queries=queries) if patterns is None else patterns[layer]
@@ -42,7 +46,7 @@ def context_mixing(
         )
         return own
 
-    parts = [tokens[start : start + QUERIES] for start in range(0, len(tokens), QUERIES)]
+    parts = [tokens[start : start + at_once] for start in range(0, len(tokens), at_once)]
     matrices = [np.concatenate([matrix(layer, queries) for queries in parts]) for layer in range(layers)]
     labels = corpus.piece_labels(sentence) | {"layer": np.arange(layers)}
     shares = roll_out(matrices) if rolled_out else np.stack(matrices)

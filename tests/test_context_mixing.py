@@ -19,6 +19,7 @@ from ingest.family import FAMILIES
 from ingest.run.checkpoint import find_checkpoint
 from store.arrival import sentence_shares
 from store.kernels.mixing import ProductMap, ResidualNorms, layer_matrix, mixing_matrix, mixing_products, roll_out
+from store.mixing import context_mixing
 from store.repository.errors import NotIngested, StoreError
 from store.schema.corpus import CLS, SEP
 from store.schema.features import point_names
@@ -73,6 +74,13 @@ def _of_layer(layer: Any, pattern: torch.Tensor, hidden: torch.Tensor) -> np.nda
 def corpus(odd_model: Path, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> store.Corpus:
     """Of a model with other numbers of layers, heads and channels."""
     return store.open_corpus(ingest(tmp_path_factory.mktemp("mixed") / "store", model=odd_model, mixing="auto"))
+
+
+@pytest.mark.parametrize("method", ["attention", "norm", "globenc"])
+def test_a_long_sentence_read_in_parts_gives_the_same_matrices(corpus: store.Corpus, method: str) -> None:
+    in_parts = context_mixing(corpus, corpus.weights, corpus.value_norm, 7, method, at_once=3)
+    assert corpus.sentence_rows(7).stop - corpus.sentence_rows(7).start > 3
+    np.testing.assert_allclose(in_parts.values, corpus.context_mixing(7, method).values, atol=1e-6)
 
 
 @pytest.mark.parametrize("sentence", [0, 7, 39])
