@@ -12,7 +12,6 @@ import transformers
 import headscape
 import store
 from dashboard.sentence.methods import FAMILIES as DECOMPOSED_FAMILIES
-from ingest.encode import decomposition
 from ingest.encode.decomposition import (
     Answer,
     TracedLayer,
@@ -31,6 +30,8 @@ from tests.family_models import BY_TYPE, save_family
 from tests.plain_decomposition import plain_alti, plain_decompx, plain_zeroing
 
 TOKEN_IDS = torch.arange(5, 14)
+#: Of which the pairs with 28 tokens are in memory at once.
+LONG_IDS = TOKEN_IDS.repeat(4)
 #: Families whose layers are those of a BERT.
 LIKE_BERT = (
     "bert",
@@ -128,33 +129,30 @@ def test_a_sentence_whose_parts_do_not_fit_into_memory_is_refused_in_one_sentenc
         next(decompose([long]))
 
 
-@pytest.fixture
-def in_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of nine tokens two at a time, and then one."""
-    monkeypatch.setattr(decomposition, "PAIRS", 18)
+@pytest.fixture(scope="module")
+def long_layers(odd_model: Path) -> list[TracedLayer]:
+    return trace(hooked(odd_model), LONG_IDS)
 
 
-@pytest.mark.usefixtures("in_small_parts")
-def test_parts_of_a_sentence_give_the_same_as_all_of_it(
-    layers: list[TracedLayer], plain: Any, hidden: list[torch.Tensor]
-) -> None:
+def test_parts_of_a_sentence_give_the_same_as_all_of_it(long_layers: list[TracedLayer], plain: Any) -> None:
+    with torch.no_grad():
+        hidden = [vectors[0] for vectors in plain(LONG_IDS[None], output_hidden_states=True).hidden_states]
     for number, own in enumerate(plain.encoder.layer):
-        expected = plain_alti(own, layers[number].pattern, hidden[number])
-        np.testing.assert_allclose(alti(layers[number]).numpy(), expected, atol=1e-12)
+        expected = plain_alti(own, long_layers[number].pattern, hidden[number])
+        np.testing.assert_allclose(alti(long_layers[number]).numpy(), expected, atol=1e-6)
         zeroed = plain_zeroing(own, hidden[number])
-        np.testing.assert_allclose(value_zeroing(layers[number]).numpy(), zeroed, atol=1e-9)
-    for parts, expected in zip(decompose(layers), plain_decompx(plain, TOKEN_IDS), strict=True):
-        np.testing.assert_allclose(parts.numpy(), expected, atol=1e-12)
+        np.testing.assert_allclose(value_zeroing(long_layers[number]).numpy(), zeroed, atol=1e-6, rtol=1e-5)
+    for parts, expected in zip(decompose(long_layers), plain_decompx(plain, LONG_IDS), strict=True):
+        np.testing.assert_allclose(parts.numpy(), expected, atol=1e-6)
 
 
-@pytest.mark.usefixtures("in_small_parts")
 @pytest.mark.parametrize("method", ["alti", "value_zeroing", "decompx"])
-def test_each_part_of_each_layer_is_told(layers: list[TracedLayer], method: str) -> None:
+def test_each_part_of_each_layer_is_told(long_layers: list[TracedLayer], method: str) -> None:
     told: list[int] = []
-    shares_by(layers, method, tell=told.append)
-    assert sorted(set(told)) == list(range(len(layers)))
+    shares_by(long_layers, method, tell=told.append)
+    assert sorted(set(told)) == list(range(len(long_layers)))
     assert told == sorted(told)
-    assert told.count(0) >= 5
+    assert told.count(0) >= 2
 
 
 def test_value_zeroing_is_exact_in_32_bits_where_hardly_anything_changes(odd_model: Path) -> None:
