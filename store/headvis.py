@@ -8,7 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from store.corpus import Corpus
-from store.hypothesis import READ, read_vectors
+from store.hypothesis import sentence_vectors
 from store.kernels.attention import attention_pattern
 from store.kernels.headvis import METRICS, MetricSums, largest_weight
 from store.means import Watch
@@ -40,20 +40,19 @@ def read_rows_of_patterns(
 ) -> Iterator[tuple[int, int, NDArray[np.float32]]]:
     """Rows of the patterns of a layer: sentence, position of the first query, and weights (head, query_token, key_token).
 
-    `sentences` ascend; what lies between is read, too. `head` is the only one, None for all of the layer. `room`: weights at once.
+    `sentences` ascend. `head` is the only one, None for all of the layer. `room`: weights at once.
     """
     part = {"layer": slice(layer, layer + 1), "head": slice(None) if head is None else slice(head, head + 1)}
     vectors = {"query": corpus.query.isel(part), "key": corpus.key.isel(part)}
     bias = corpus.bias and corpus.bias.part(layer, head)
-    for start in range(0, len(sentences), READ):
-        for sentence, _, query, key in read_vectors(corpus, vectors, sentences[start : start + READ]):
-            heads, tokens = key.shape[:2]
-            queries = max(1, room // (heads * tokens))
-            for first in range(0, tokens, queries):
-                rows = np.arange(first, min(first + queries, tokens))
-                own = bias and bias.at(rows, np.arange(tokens))
-                of_rows, of_keys = query[:, rows].astype(np.float32), key.astype(np.float32)
-                yield sentence, first, attention_pattern(of_rows, of_keys, bias=own)
+    for sentence, _, query, key in sentence_vectors(corpus, vectors, sentences):
+        heads, tokens = key.shape[:2]
+        queries = max(1, room // (heads * tokens))
+        for first in range(0, tokens, queries):
+            rows = np.arange(first, min(first + queries, tokens))
+            own = bias and bias.at(rows, np.arange(tokens))
+            of_rows, of_keys = query[:, rows].astype(np.float32), key.astype(np.float32)
+            yield sentence, first, attention_pattern(of_rows, of_keys, bias=own)
 
 
 def layer_attention(corpus: Corpus, layer: int, sentences: int, watch: Watch = lambda _: None) -> LayerAttention:

@@ -75,32 +75,36 @@ def _sentences(
     """The first sentences with their queries and keys (head through all layers, token, channel)."""
     text, texts = RuleText(corpus, corpus.n_sentences), corpus.sentences.text.values
     token_id = corpus.tokens.token_id.values
-    for first in range(0, count, READ):
-        for index, rows, query, key in read_vectors(corpus, vectors, range(first, min(first + READ, count))):
-            watch(index / count)
-            pieces = tuple(map(str, corpus.vocab[token_id[rows]]))
-            yield HypothesisSentence(index, str(texts[index]), pieces, text.sentence(index)), query, key
+    for index, rows, query, key in sentence_vectors(corpus, vectors, range(count)):
+        watch(index / count)
+        pieces = tuple(map(str, corpus.vocab[token_id[rows]]))
+        yield HypothesisSentence(index, str(texts[index]), pieces, text.sentence(index)), query, key
 
 
-def read_vectors(
+def sentence_vectors(
     corpus: CorpusText, vectors: Mapping[str, xr.DataArray], sentences: Sequence[int]
 ) -> Iterator[tuple[int, slice, Vectors, Vectors]]:
-    """Index, rows, queries and keys (head through all layers, token, channel) of each sentence; what lies between is read, too."""
+    """Index, rows, queries and keys (head through all layers, token, channel) of each of the ascending sentences.
+
+    Vectors of `READ` sentences are read at once, with what lies between these.
+    """
     start, size = (corpus.sentences[name].values for name in ("row_start", "row_size"))
-    read = slice(int(start[sentences[0]]), int(start[sentences[-1]] + size[sentences[-1]]))
-    both = (vectors[role].variable[:, :, read].values for role in ROLES)
-    query, key = (part.reshape(-1, *part.shape[2:]) for part in both)
-    for index in sentences:
-        rows = slice(int(start[index]), int(start[index] + size[index]))
-        own = slice(rows.start - read.start, rows.stop - read.start)
-        yield index, rows, query[:, own], key[:, own]
+    for first in range(0, len(sentences), READ):
+        chosen = sentences[first : first + READ]
+        read = slice(int(start[chosen[0]]), int(start[chosen[-1]] + size[chosen[-1]]))
+        both = (vectors[role].variable[:, :, read].values for role in ROLES)
+        query, key = (part.reshape(-1, *part.shape[2:]) for part in both)
+        for index in chosen:
+            rows = slice(int(start[index]), int(start[index] + size[index]))
+            own = slice(rows.start - read.start, rows.stop - read.start)
+            yield index, rows, query[:, own], key[:, own]
 
 
 def read_patterns(
     corpus: CorpusText, vectors: Mapping[str, xr.DataArray], sentences: Sequence[int], bias: AttentionBias | None = None
 ) -> Iterator[tuple[int, NDArray[np.float32]]]:
-    """Index and pattern (head through all layers, query_token, key_token) of each sentence; what lies between is read, too."""
-    for index, _rows, query, key in read_vectors(corpus, vectors, sentences):
+    """Index and pattern (head through all layers, query_token, key_token) of each of the ascending sentences."""
+    for index, _rows, query, key in sentence_vectors(corpus, vectors, sentences):
         yield index, attention_pattern(query.astype(np.float32), key.astype(np.float32), bias=bias)
 
 
