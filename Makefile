@@ -140,7 +140,7 @@ finetune: install  ## teach a BERT the labels of reviews; the result is a MODEL 
 	  --learning-rate="$$LEARNING_RATE" --max-length="$$MAX_LENGTH" --freeze="$$FREEZE" --seed="$$SEED" --device="$$DEVICE" --out="$$OUT"
 
 compare: install  ## a second model beside that of the store, in minutes: MODEL, taught the labels of a few reviews (MODEL DATA LABEL FIRST OUT STORE ...)
-	@echo 'Three steps, about 6 minutes on two cores after the first: the store, a short fine-tuning on labels, an ingest of its result.'
+	@echo 'Three steps, about 6 minutes on two fast cores after the first: the store, a short fine-tuning on labels, an ingest of its result.'
 	@$(RUN) ingest $(FLAGS) --first= --importance=
 	@$(RUN) finetune --model="$$MODEL" --data="$$DATA" --text="$$TEXT" --label="$$LABEL" --data-split="$$DATA_SPLIT" --first="$${FIRST:-1600}" \
 	  --max-length="$${MAX_LENGTH:-128}" --freeze="$$FREEZE" --seed="$$SEED" --device="$$DEVICE" --out="$${OUT:-data/finetuned-short}"

@@ -81,7 +81,7 @@ PICTURES = {"head": "a head", "point": "a place in the model"}
 TITLE = "Two models on one corpus"
 SHORT_FINETUNING = (
     "`headscape finetune --first=1600 --max-length=128`, then `headscape ingest --model=data/finetuned`. "
-    "In a clone `make compare` does both, in about 6 minutes on two cores."
+    "In a clone `make compare` does both, in about 6 minutes on two fast cores."
 )
 MAKE_SECOND_MODEL = f"Run {SHORT_FINETUNING}"
 MAKE_IT_AFTERWARDS = f"If that ingest is not of a second model, add one when it has ended: {SHORT_FINETUNING}"
