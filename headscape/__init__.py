@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from os import PathLike
 
     from pandas import DataFrame
     from plotly.graph_objects import Figure
@@ -40,7 +41,9 @@ __all__ = [
 _ROOT = Path(__file__).resolve().parents[1]
 
 
-def open(path_or_url: str, model: str | None = None, *, snapshot: str | None = None) -> "PicturedCorpus":  # noqa: A001
+def open(  # noqa: A001
+    path_or_url: "str | PathLike[str]", model: str | None = None, *, snapshot: str | None = None
+) -> "PicturedCorpus":
     """Open one model of a store on its corpus: its arrays, and widgets of them (`headscape.corpus.PicturedCorpus`).
 
     Parameters

@@ -22,7 +22,7 @@ from store.means import ChosenTokens, Watch, contrast_statistics, part_means, pa
 from store.mixing import context_mixing
 from store.reach import ReachResults
 from store.repository.arrays import Groups, Views, missing_statistics, stored_vectors, with_keys, with_statistics
-from store.repository.errors import StoreError
+from store.repository.errors import StoreError, check_head
 from store.repository.tiles import read_rows
 from store.rules import RuleSentences, RuleText, chosen_rules, predict, read_tables, sentences_within
 from store.schema.model import ROLES, counted_size
@@ -115,7 +115,7 @@ class Corpus(ReachResults):
         return self.bias is not None and self.bias.causal
 
     def pattern(self, sentence: int, *, layer: int | None = None, head: int | None = None) -> xr.DataArray:
-        """Attention pattern of a sentence, recomputed from its queries and keys; rows sum to 1. StoreError without such a sentence.
+        """Attention pattern of a sentence, recomputed from its queries and keys; rows sum to 1. StoreError without it or such a head.
 
         Parameters
         ----------
@@ -128,6 +128,7 @@ class Corpus(ReachResults):
         -------
         ([layer, head,] query_token, key_token) in float32, labelled with wordpieces.
         """
+        check_head(layer or 0, head or 0, layers=self.layers, heads=self.heads)
         chosen = _indexers(layer, head)
         labels = {dim: self._model[dim].sel({dim: chosen.get(dim, slice(None))}) for dim in HEADS}
         labels |= self.piece_labels(sentence)
@@ -143,6 +144,7 @@ class Corpus(ReachResults):
         queries: NDArray[np.integer] | None = None,
     ) -> NDArray[np.float32]:
         """`pattern` without labels, which take most of its time; of some queries, by position in the sentence, or of all."""
+        check_head(layer or 0, head or 0, layers=self.layers, heads=self.heads)
         part = {**_indexers(layer, head), "token": self.sentence_rows(sentence)}
         query, key = (self._model[role].variable.isel(part).values.astype(np.float32) for role in ROLES)
         bias, tokens = self.bias and self.bias.part(layer, head), key.shape[-2:]

@@ -6,6 +6,7 @@ Folders tell apart models that are called alike, as `checkpoint-500` of two trai
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cached_property
+from os import PathLike, fspath
 from pathlib import PurePath
 from typing import Any
 
@@ -126,7 +127,7 @@ class Snapshot:
         return self._corpora.setdefault(name, self._kind(self.chunks, self.id, name, title=self.titles[name]))
 
 
-def open_snapshot(url: str, snapshot: str | None = None, kind: type[Corpus] = Corpus) -> Snapshot:
+def open_snapshot(url: str | PathLike[str], snapshot: str | None = None, kind: type[Corpus] = Corpus) -> Snapshot:
     """Open the snapshot that readers see now, or an older one by its id; its models as `kind`.
 
     Raises
@@ -134,10 +135,11 @@ def open_snapshot(url: str, snapshot: str | None = None, kind: type[Corpus] = Co
     StoreError
         As `open_corpus`.
     """
-    return Snapshot(open_repository(url), url, snapshot, kind)
+    place = fspath(url)
+    return Snapshot(open_repository(place), place, snapshot, kind)
 
 
-def open_corpus(url: str, *, snapshot: str | None = None, model: str | None = None) -> Corpus:
+def open_corpus(url: str | PathLike[str], *, snapshot: str | None = None, model: str | None = None) -> Corpus:
     """Open one model of a store to read it.
 
     Parameters

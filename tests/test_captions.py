@@ -1,5 +1,6 @@
 """Captions of pages of numbers: one plain line each, with the rest behind an (i)."""
 
+import re
 from typing import Any
 
 import pytest
@@ -14,6 +15,8 @@ from tests.components import components, deferred_content
 
 #: Characters of a line of captions at 1440 pixels.
 LINE = 140
+#: A hyphen where a minus should stand.
+HYPHENATED = re.compile(r"(?<![\w/-])-\d|\b[A-Z] - [A-Z]\b|query - key|key - query")
 
 
 QUERIES = {
@@ -27,14 +30,19 @@ QUERIES = {
 }
 
 
-def captions(served_store: ServedStore, page: str, query: str) -> list[str]:
-    """The texts of all captions of a page with its deferred parts."""
+def content(served_store: ServedStore, page: str, query: str) -> list[Any]:
+    """Every component and every text of a page with its deferred parts."""
     context = resolve(served_store, page, query)
     part = part_of(context.corpus, context.state.where)
     part_numbers(served_store.service(PartCounts), context.corpus, context.state, part, Job())
     parts = TOPICS[page].layout(context)
     every = [parts.above, parts.beside, parts.below]
-    return [text(node) for node in components([*every, *deferred_content(context, every)]) if is_caption(node)]
+    return [*components([*every, *deferred_content(context, every)])]
+
+
+def captions(served_store: ServedStore, page: str, query: str) -> list[str]:
+    """The texts of all captions of a page."""
+    return [text(node) for node in content(served_store, page, query) if is_caption(node)]
 
 
 def is_caption(node: Any) -> bool:
@@ -60,6 +68,21 @@ def test_every_caption_of_page_compare_is_one_line(three_models: str, query: str
 @pytest.mark.parametrize("store", ["chains_store", "gap_store"])
 def test_every_caption_of_coreference_is_one_line(request: pytest.FixtureRequest, store: str) -> None:
     assert long_captions(request.getfixturevalue(store), "relations", "") == []
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_no_number_of_a_page_has_a_hyphen_for_a_minus(bank_store: str, name: str) -> None:
+    assert hyphenated(content(ServedStore(bank_store), name.split(" of ")[0], QUERIES[name])) == []
+
+
+@pytest.mark.parametrize("query", ["", "?pictures=point", "?ranked=statistic&source=cls"])
+def test_no_number_of_page_compare_has_a_hyphen_for_a_minus(three_models: str, query: str) -> None:
+    assert hyphenated(content(ServedStore(three_models), "compare", query)) == []
+
+
+def hyphenated(nodes: list[Any]) -> list[str]:
+    """The texts in which a hyphen stands before a digit, or between two models or tokens of a difference."""
+    return [node for node in nodes if isinstance(node, str) and HYPHENATED.search(node)]
 
 
 def long_captions(store: str, page: str, query: str) -> list[str]:

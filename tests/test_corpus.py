@@ -1,8 +1,10 @@
 """`store.Corpus`: labelled selections, and errors that say what to do where something is missing."""
 
 import csv
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -120,6 +122,32 @@ def test_sentences_have_the_label_and_index_of_their_review(odd_corpus: store.Co
 def test_an_unknown_sentence_is_refused(sentence: int, odd_corpus: store.Corpus) -> None:
     with pytest.raises(StoreError, match=r"out of range\. Choose 0 to 39\.$"):
         odd_corpus.sentence_rows(sentence)
+
+
+@pytest.mark.parametrize(
+    ("layer", "head", "sentence"),
+    [
+        (3, 0, "There is no head L3 H0. Choose one of L0 to L2 and H0 to H3."),
+        (None, 4, "There is no head L0 H4. Choose one of L0 to L2 and H0 to H3."),
+        (-1, 0, "There is no head L-1 H0. Choose one of L0 to L2 and H0 to H3."),
+        ("1", 0, "A layer and a head are whole numbers, not '1' and 0. Give numbers from 0."),
+        (0, 1.0, "A layer and a head are whole numbers, not 0 and 1.0. Give numbers from 0."),
+    ],
+)
+def test_the_pattern_of_a_head_that_is_not_there_is_refused(
+    layer: Any, head: Any, sentence: str, odd_corpus: store.Corpus
+) -> None:
+    for read in (odd_corpus.pattern, odd_corpus.weights):
+        with pytest.raises(StoreError, match=re.escape(sentence)):
+            read(0, layer=layer, head=head)
+
+
+def test_a_store_is_opened_by_its_path_and_below_the_home_of_its_user(
+    tiny_store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(Path(tiny_store).parent))
+    for place in (Path(tiny_store), f"~/{Path(tiny_store).name}"):
+        assert store.open_corpus(place).snapshot == store.open_corpus(tiny_store).snapshot
 
 
 def test_the_error_for_an_unknown_view_lists_the_views(odd_corpus: store.Corpus) -> None:

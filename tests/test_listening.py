@@ -55,6 +55,18 @@ def test_a_path_that_cannot_be_bound_is_reported_before_serving(
     assert sentence.format(tmp_path) in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("host", "sentence"),
+    [
+        ("no-such-host.invalid", "is not known. Give 127.0.0.1"),
+        ("192.0.2.1", "is no address of this machine. Give 127.0.0.1"),
+    ],
+)
+def test_a_host_that_is_not_this_machine_is_named_as_the_cause(host: str, sentence: str) -> None:
+    with pytest.raises(ValueError, match=f"--host={host} {sentence}"):
+        check_free(host, 0)
+
+
 def test_a_relative_path_is_refused() -> None:
     with pytest.raises(ValueError, match="not an absolute path"):
         check_free("unix:http", 0)

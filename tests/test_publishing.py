@@ -289,6 +289,16 @@ def test_a_folder_with_something_else_stays_as_it_is(
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
+def test_a_place_below_a_file_is_one_sentence(
+    roles_store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    assert main([roles_store, f"--out={tmp_path}/file/site"]) == 1
+    assert capsys.readouterr().err == (
+        f"publish: No folder can be made in {tmp_path}/file (File exists). Choose another place with --out=...\n"
+    )
+
+
 def test_a_site_takes_the_place_of_the_one_before(roles_store: str, tmp_path: Path) -> None:
     place = publish(roles_store, tmp_path / "site", "--sentences=1", "--tokens=40")
     (place / "head/old.html").write_text("old")

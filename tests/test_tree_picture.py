@@ -6,8 +6,9 @@ import pytest
 from flask.testing import FlaskClient
 
 import store
-from dashboard.sentence.tree import LINKED, Arc, _levels, tree_arcs, tree_svg
+from dashboard.sentence.tree import LINKED, Arc, Tree, _levels, dependency_tree, tree_arcs, tree_svg
 from dashboard.web.http import data_link
+from tests.components import components
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -24,6 +25,12 @@ def test_an_arc_is_linked_where_one_word_attends_most_to_the_other(bank_corpus: 
     most = pattern.argmax(axis=-1)
     for arc in tree_arcs(bank_corpus, 0, 1, 0):
         assert arc.linked == (most[arc.dependent] == arc.governor or most[arc.governor] == arc.dependent)
+
+
+def test_where_links_are_not_computed_none_is_counted() -> None:
+    tree = Tree("silver", "a parser", "L0 H0", ["a", "b"], [Arc(0, 1, "det", None)], "tree.svg")
+    text = "".join(str(each) for each in components(dependency_tree(tree)) if isinstance(each, str))
+    assert "A parser. Which words heads link is not computed yet. " in text
 
 
 def test_an_arc_is_above_those_that_it_spans() -> None:

@@ -54,7 +54,7 @@ LISTED = 10
 #: Listed changes.
 LINKED = 3
 _RELATION_ACCURACY = (
-    "Accuracy of the best head of each model at a relation, each chosen on one half of the sentences, and their difference (B - A) on the "
+    "Accuracy of the best head of each model at a relation, each chosen on one half of the sentences, and their difference (B − A) on the "
     "other half, with a 95% interval by bootstrap over the same sentences of both."
 )
 
@@ -161,7 +161,9 @@ def _changed_most(changed: Changes, head: tuple[int, int]) -> html.Td:
     own, other = (spell(float(values[head]), statistic.unit) for values in (most.own, most.other))
     change = f"{_signed(float(most.change.mean[head]), statistic.unit)} {difference_unit(statistic.unit)}"
     between = f"{change}, {_between(most.change, head, statistic.unit)}"
-    values_line = html.Div([f"{statistic.title}: ", html.Span(f"{own} → {other}", className="number")])
+    values_line = html.Div(
+        [f"{statistic.title}: ", html.Span(f"{LETTERS[0]} {own}, {LETTERS[1]} {other}", className="number")]
+    )
     return html.Td([values_line, html.Div(between, className="between")])
 
 
@@ -330,7 +332,7 @@ def _size_of_change(two: ModelPair, name: str, source: str, means: tuple[float, 
 
 def _change_text(statistic: str, own: float, other: float) -> str:
     unit = STATISTICS[statistic].unit
-    return f"{spell(own, unit)} → {spell(other, unit)}"
+    return f"{LETTERS[0]} {spell(own, unit)}, {LETTERS[1]} {spell(other, unit)}"
 
 
 def _link(name: str, number: str, detail: str, href: str) -> dcc.Link:

@@ -247,7 +247,7 @@ def _opened_on(state: LinkState, two: ModelPair) -> list[object]:
 
 def _largest_difference(state: LinkState) -> list[Any]:
     name, title = head_name(state.layer, state.head), STATISTICS[statistic_of(state)].title
-    return [f"The models differ most in {name}, in {title}.", info("the largest difference", _LARGEST)]
+    return [f"The statistic in which a head differs most: {title} of {name}.", info("the largest difference", _LARGEST)]
 
 
 def deferred_typed(context: Context) -> list[object]:

@@ -20,6 +20,7 @@ from dashboard.points.search import no_hits
 from dashboard.points.shown import ShownPoints
 from dashboard.ui.controls import head_choices, info, search_controls, view_choices
 from dashboard.ui.markup import unmade
+from dashboard.ui.text import decimal
 from dashboard.web.bounds import compared_model, matches_of, names_of
 from dashboard.web.context import Context
 from dashboard.web.errors import remedy_text
@@ -41,7 +42,7 @@ Floats = NDArray[np.float64]
 #: The model of the link and the other one.
 LETTERS = ("A", "B")
 #: What differences are.
-MINUS = "B - A"
+MINUS = "B − A"
 #: Tokens drawn of each model at most.
 MOST_TOKENS = 20_000
 #: Pixels of a panel at least, however far down the page it stands.
@@ -266,7 +267,7 @@ def lettered(two: ModelPair) -> tuple[str, str]:
 def of_both(values: Sequence[float]) -> str:
     """A number of each model: `A 0.86, B 0.87`; of those that have one."""
     each = zip(LETTERS, values, strict=True)
-    return ", ".join(f"{letter} {value:.2f}" for letter, value in each if value == value)
+    return ", ".join(f"{letter} {decimal(value)}" for letter, value in each if value == value)
 
 
 def badge(place: int) -> html.Span:

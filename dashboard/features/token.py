@@ -13,6 +13,7 @@ from dashboard.notes.listing import note_panel
 from dashboard.notes.target import PointTarget
 from dashboard.points.similar import linked_pieces, summary
 from dashboard.ui.markup import heading
+from dashboard.ui.text import decimal
 from store.features import Features
 from store.schema.features import SAMPLE
 
@@ -110,7 +111,7 @@ def _words(shown: FeatureView, tokens: list[int]) -> NDArray[np.int64] | None:
 
 def _row(shown: FeatureView, near: NearToken) -> html.Tr:
     link = dcc.Link(html.Bdi(near.piece), href=shown.state.with_(ftoken=near.token).href)
-    cosine = html.Td(f"{near.cosine:.3f}", className="number")
+    cosine = html.Td(decimal(near.cosine, 3), className="number")
     return html.Tr([html.Td(link), cosine, html.Td(_context(shown, near), dir="auto")])
 
 

@@ -35,7 +35,7 @@ COUNTED: Mapping[str, Metric] = {
 }
 ABOUT = (
     f" Variance of attention distance and induction are counted of the first {MOST_SENTENCES:,} sentences when one is chosen, as "
-    "HeadVis defines them: means over tokens. Variance: of |key - query| by weight. Induction: weight on the tokens after earlier "
+    "HeadVis defines them: means over tokens. Variance: of |key − query| by weight. Induction: weight on the tokens after earlier "
     "occurrences of the query's wordpiece, over the queries that have one; weights below 1% do not count."
 )
 _ROWS = [[*METRICS].index(metric.name) for metric in COUNTED.values()]

@@ -76,7 +76,8 @@ def sink_head(corpus: Corpus, shares: RoleShares, others: Collection[RoleHead]) 
     for other in others:
         share[other.layer, other.head] = 0
     layer, head = map(int, np.unravel_index(share.argmax(), share.shape))
-    return [RoleHead(SINK, layer, head, 0, float(share.max()))] if share.max() >= SINK_SHARE else []
+    to_sink = corpus.head_statistic.sel(statistic="to_cls", source="all", layer=layer, head=head)
+    return [RoleHead(SINK, layer, head, 0, float(to_sink))] if share.max() >= SINK_SHARE else []
 
 
 @cached

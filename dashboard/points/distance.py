@@ -252,7 +252,7 @@ def _chart(shown: ShownPoints, name: str, title: str, pairs: Density) -> list[ob
 
 
 def _correlations(agreement: Agreement) -> str:
-    return f"Linear correlation {decimal(agreement.pearson)}, AttentionViz's near-pair correlation {decimal(agreement.weighted)}, rank correlation {decimal(agreement.spearman)}."
+    return f"Linear correlation {decimal(agreement.pearson)}; on held-out sentences weighted {decimal(agreement.weighted)}, Spearman {decimal(agreement.spearman)}."
 
 
 def density_figure(density: Density) -> go.Figure:

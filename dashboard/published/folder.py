@@ -55,11 +55,16 @@ def new_site(place: Path, about: dict[str, Any], command: str = PUBLISH) -> Iter
     Raises
     ------
     StoreError
-        Where the place is taken.
+        Where the place is taken, or no folder can be made there.
     """
     check_place(place, command)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
+    except OSError as error:
+        raise StoreError(
+            f"No folder can be made in {place.parent} ({error.strerror}). Choose another place with --out=..."
+        ) from error
     try:
         site = SiteFolder(beside / "new")
         site.path.mkdir()

@@ -58,7 +58,7 @@ from store.schema.model import head_name
 
 Floats = NDArray[np.float64]
 _OFFSET = (
-    f"The offset governor - dependent, from {OFFSETS[0]} to {OFFSETS[-1]} words, that most pairs of the choosing half have: the "
+    f"The offset governor − dependent, from {OFFSETS[0]} to {OFFSETS[-1]} words, that most pairs of the choosing half have: the "
     "accuracy of a baseline that ignores the model."
 )
 _RANDOM = (

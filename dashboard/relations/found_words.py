@@ -10,6 +10,7 @@ from dash import dcc, html
 from dashboard.ui.controls import info
 from dashboard.ui.files import Table
 from dashboard.ui.markup import Unmade, file_links, heading, scrolling, stacked_cells, unmade_line
+from dashboard.ui.text import decimal
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
 from store import Corpus
@@ -108,7 +109,7 @@ def _selectivity(found: xr.Dataset, method: str) -> str:
     if f"control_{method}" not in METHODS:
         return ""
     own, control = (float(found.uas.sel(approach=name, decoding="each")) for name in (method, f"control_{method}"))
-    return f"{100 * (own - control):.1f}"
+    return decimal(100 * (own - control), 1)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from dashboard.sentence.sentence import (
     parse_options,
     unhidden_units,
 )
+from dashboard.ui.charts import DotGroup
 from dashboard.ui.markup import BrowserComponent
 from dashboard.ui.text import capital
 from dashboard.ui.theme import KIND_LINES, PALETTE, head_colours
@@ -94,10 +95,11 @@ def options_of(state: LinkState) -> PatternOptions:
 
 
 class Kind(NamedTuple):
-    """A kind of clearest roles, or none, with its colour."""
+    """A kind of clearest roles, or none, with its colour, and that of its lines by scheme."""
 
     name: str
     colour: str
+    lines: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -363,10 +365,15 @@ def head_roles(shown: ShownSentence) -> HeadRoles | None:
     of = np.stack([group.heads for group in groups]).argmax(axis=0)
     layers = range(shown.layers) if state.show == "model" else [state.layer]
     return HeadRoles(
-        [Kind(group.title, group.marker["color"]) for group in groups] if is_by_role(state) else [],
+        [_kind(group) for group in groups] if is_by_role(state) else [],
         of.tolist(),
         {layer: [summary(shares, layer, head) for head in range(shown.heads)] for layer in layers},
     )
+
+
+def _kind(group: DotGroup) -> Kind:
+    colour = group.marker["color"]
+    return Kind(group.title, colour, {scheme: lines.get(colour, colour) for scheme, lines in KIND_LINES.items()})
 
 
 def is_by_role(state: LinkState) -> bool:
@@ -380,8 +387,7 @@ def _colours(shown: ShownSentence, roles: HeadRoles | None) -> Mapping[str, list
         return {scheme: [colours["query"], colours["key"]] for scheme, colours in PALETTE.items()}
     if roles is None or not roles.kinds:
         return head_colours(shown.heads)
-    colours = [roles.kinds[kind].colour for kind in roles.of[shown.state.layer]]
-    return {scheme: [lines.get(colour, colour) for colour in colours] for scheme, lines in KIND_LINES.items()}
+    return {scheme: [roles.kinds[kind].lines[scheme] for kind in roles.of[shown.state.layer]] for scheme in KIND_LINES}
 
 
 def _paired_key(state: LinkState, keys: Sequence[Unit]) -> int | None:

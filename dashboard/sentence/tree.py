@@ -22,16 +22,17 @@ LETTER, SPACE, LEVEL = 8.0, 26.0, 22.0
 QUIET, LINKED = "#868E96", "#2B8CD6"
 #: More words make a picture that nobody reads.
 MOST_WORDS = 60
+UNKNOWN_LINKS = "Which words heads link is not computed yet."
 
 
 @dataclass(frozen=True)
 class Arc:
-    """A dependency: the dependent, its governor, the label, and whether the head links the two."""
+    """A dependency: the dependent, its governor, the label, and whether the head links the two; None where that is not computed."""
 
     dependent: int
     governor: int
     label: str
-    linked: bool
+    linked: bool | None
 
     @property
     def ends(self) -> tuple[int, int]:
@@ -78,11 +79,10 @@ def dependency_tree(tree: Tree) -> list[object]:
         return [title, html.P(words, className="caption")]
     right, name, spelled, source = [arc for arc in tree.arcs if arc.linked], tree.head, tree.words, tree.svg
     said = ", ".join(f"{spelled[arc.dependent]} to {spelled[arc.governor]} ({arc.label})" for arc in right) or "none"
-    image = html.Img(src=source, alt=f"Dependency tree. {name} links: {said}.", className="tree")
-    caption = (
-        f"{tree.source.capitalize()}. Thick blue: {name} links the two words, in either direction "
-        f"({len(right)} of {len(tree.arcs)}). "
-    )
+    links = f"{name} links: {said}." if _is_computed(tree) else UNKNOWN_LINKS
+    image = html.Img(src=source, alt=f"Dependency tree. {links}", className="tree")
+    counted = f"Thick blue: {name} links the two words, in either direction ({len(right)} of {len(tree.arcs)})."
+    caption = f"{tree.source.capitalize()}. {counted if _is_computed(tree) else UNKNOWN_LINKS} "
     return [
         title,
         scrolling(image, "Dependency tree"),
@@ -90,8 +90,12 @@ def dependency_tree(tree: Tree) -> list[object]:
     ]
 
 
+def _is_computed(tree: Tree) -> bool:
+    return all(arc.linked is not None for arc in tree.arcs)
+
+
 def tree_arcs(corpus: Corpus, sentence: int, layer: int, head: int) -> list[Arc]:
-    """The dependencies of a sentence; none is linked where the ingest has not computed what heads link."""
+    """The dependencies of a sentence; `linked` is None where the ingest has not computed what heads link."""
     rows, table = corpus.words.rows(sentence), corpus.words.table
     governor, labels = table.governor.values[rows], table.relation.values[rows]
     names = corpus.words.names("relation")
@@ -101,7 +105,7 @@ def tree_arcs(corpus: Corpus, sentence: int, layer: int, head: int) -> list[Arc]
             word,
             int(own),
             names[code] if code >= 0 else "",
-            attended is not None and bool(attended[word] == own or attended[own] == word),
+            None if attended is None else bool(attended[word] == own or attended[own] == word),
         )
         for word, (own, code) in enumerate(zip(governor, labels, strict=True))
         if own > ROOT
@@ -126,7 +130,9 @@ def tree_svg(words: Sequence[str], arcs: Sequence[Arc]) -> str:
         f'<text x="{middle:.0f}" y="{height - 10:.0f}" text-anchor="middle" fill="{QUIET}">{escape(word)}</text>'
         for middle, word in zip(middles, words, strict=True)
     )
-    drawn = "".join(_arc(arc, levels[arc], middles, height - 26) for arc in sorted(arcs, key=lambda arc: arc.linked))
+    drawn = "".join(
+        _arc(arc, levels[arc], middles, height - 26) for arc in sorted(arcs, key=lambda arc: bool(arc.linked))
+    )
     size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
     style = 'font-family="ui-monospace, monospace" font-size="13"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {style}>{drawn}{text}</svg>'

@@ -157,7 +157,7 @@ def draw_vector(shown: VectorShares, state: LinkState, csv: str) -> list[object]
         scrolling(_table(shown, state, answer), "Shares of words"),
         html.P(
             [
-                f"The shares of {many(len(shown.words), 'word')}, special tokens included, sum to the length of the vector, "
+                f"The shares of the {len(shown.words)} words, marks and special tokens sum to the length of the vector, "
                 f"{decimal(shown.shares.sum(), 3)}: exact, the largest error of a number of the vector is {shown.error:.0e}. ",
                 html.A("CSV", href=csv, download="", title="Save the numbers as CSV"),
             ],
@@ -182,7 +182,7 @@ def _said(shown: VectorShares, answer: int | None) -> html.P:
     against = int((shares < 0).sum())
     text: list[Any] = [
         html.Strong(["“", html.Bdi(shown.words[order[0]].name), f"” adds most: {shares[order[0]]:.0%}"]),
-        f" of the vector's length; the first {len(few)} of {len(shares)} words together {shares[few].sum():.0%}.",
+        f" of the vector's length; the first {len(few)} of {len(shares)} words and marks together {shares[few].sum():.0%}.",
         f" {many(against, 'word')} {'takes' if against == 1 else 'take'} from it." if against else "",
     ]
     if answer is not None and shown.of_answers is not None and shown.logits is not None:

@@ -28,7 +28,7 @@ from dashboard.ui.text import decimal
 #: Width of a series within a layer, and the share of it that its heads take.
 APART, WIDE = 0.24, 0.7
 #: Titles of axes of positions.
-OFFSET, KEY = "relative position (key - query)", "position of the key"
+OFFSET, KEY = "relative position (key − query)", "position of the key"
 
 Floats = NDArray[np.float64]
 

@@ -69,7 +69,7 @@ _IMPORTANCE = (
 _SYMBOLS = "p(i,j): attention weight of query i on key j; f(x): value vector of a token after the output projection."
 _MEANS = "A head's number is the mean over sentences of the mean over the chosen queries; every sentence has the same weight."
 _POSITION = (
-    "Mean attention weight on the key at a relative position (key - query), over all queries of {}; every sentence has the same "
+    "Mean attention weight on the key at a relative position (key − query), over all queries of {}; every sentence has the same "
     "weight. < and > are all keys farther than 10 tokens."
 )
 #: A figure as plotly's JSON, which a cache can measure, and whether it is empty.

@@ -189,7 +189,7 @@ def layout(x: Mapping[str, Any], y: Mapping[str, Any], *, zooms: bool = False, *
         "margin": {"l": 52, "r": 12, "t": 8, "b": 42 if x.get("title") else 24},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"size": TEXT, "color": QUIET, "family": MANTINE["fontFamily"]},
+        "font": {"size": TEXT, "color": QUIET, "family": MANTINE["fontFamily"]} | more.pop("font", {}),
         "xaxis": axis(**drag, **x),
         "yaxis": axis(**drag, **y),
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", **ISOLATES},

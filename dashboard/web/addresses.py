@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # flags are read before it is known whether the extra is installed
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
     from flask import Flask
+import errno
 import os
 import socket
 import stat
@@ -25,6 +26,8 @@ UNIX = "unix"
 UNIX_PREFIX = "unix:"
 #: Beginnings of the keys of what proxies say of a client.
 FORWARDED = ("HTTP_X_FORWARDED_", "HTTP_FORWARDED")
+#: What a host may be, where one is refused.
+ADDRESSES = "Give 127.0.0.1 for this machine alone, or 0.0.0.0 for its networks."
 #: Bytes of the path of a unix socket (unix(7)).
 LONGEST_PATH = 107
 
@@ -132,7 +135,11 @@ def _check_port(host: str, port: int) -> None:
         with socket.socket(family) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((host, port))
+    except socket.gaierror as error:
+        raise ValueError(f"--host={host} is not known. {ADDRESSES}") from error
     except (OSError, OverflowError) as error:
+        if isinstance(error, OSError) and error.errno == errno.EADDRNOTAVAIL:
+            raise ValueError(f"--host={host} is no address of this machine. {ADDRESSES}") from error
         raise ValueError(f"Port {port} of {host} is not available. Choose another one with --port=...") from error
 
 

@@ -85,17 +85,20 @@ CONFIG = RepositoryConfig(
 
 
 def local_path(url: str) -> Path | None:
-    """Folder of a local store; None for object storage. StoreError where the system allows no such path."""
+    """Folder of a local store, `~` as the home of its user; None for object storage. StoreError where the system allows no such path."""
     parts = _parts(url)
     if parts.scheme != "file" and "://" in url:
         return None
     path = Path(parts.path if parts.scheme == "file" else url)
     try:
+        path = path.expanduser()
         path.exists()
     except OSError as error:
         raise StoreError(
             f"{url[:80]} cannot be opened ({error.strerror}). Choose another place with --store=..."
         ) from error
+    except RuntimeError as error:
+        raise StoreError(f"{url[:80]} names no home of a user. Choose another place with --store=...") from error
     return path
 
 

@@ -5,6 +5,7 @@ calling thread only, and icechunk answers from threads of its own, which it star
 """
 
 import os
+from operator import index
 
 #: Processes that icechunk runs in: this one, and those that it was forked from.
 _RUNS_IN: set[int] = set()
@@ -60,10 +61,21 @@ class StoreCorrupt(StoreError):
 
 def check_head(layer: int, head: int, *, layers: int, heads: int) -> None:
     """Raise StoreError where a model of so many layers, of so many heads each, has no such head. Both count from 0."""
+    if not (_is_whole(layer) and _is_whole(head)):
+        raise StoreError(f"A layer and a head are whole numbers, not {layer!r} and {head!r}. Give numbers from 0.")
     if not (0 <= layer < layers and 0 <= head < heads):
         raise StoreError(
             f"There is no head L{layer} H{head}. Choose one of L0 to L{layers - 1} and H0 to H{heads - 1}."
         )
+
+
+def _is_whole(number: object) -> bool:
+    """Of Python or of numpy."""
+    try:
+        index(number)  # type: ignore[arg-type]
+    except TypeError:
+        return False
+    return True
 
 
 def enter_process() -> None:

@@ -228,9 +228,9 @@ export class Views {
 
   /** What the colours of heads mean, of all heads: another layer moves nothing. @param {Kind[]} kinds */
   drawKinds(kinds) {
-    const chips = kinds.map(({ name, colour }) => {
+    const chips = kinds.map(({ name, colour, lines }) => {
       const mark = make("span", { className: "colour", "aria-hidden": "true" });
-      mark.style.setProperty("--colour", colour);
+      mark.style.setProperty("--colour", this.shown.show === "model" ? colour : lines[schemeNow()] || colour);
       return make("span", { className: "chip" }, mark, name);
     });
     this.kinds.hidden = !kinds.length;

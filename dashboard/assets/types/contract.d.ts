@@ -205,10 +205,11 @@ interface HeadRoles {
   does: Record<string, string[]>;
 }
 
-/** A kind of clearest roles. */
+/** A kind of clearest roles; its lines have a colour by scheme. */
 interface Kind {
   name: string;
   colour: string;
+  lines: Record<string, string>;
 }
 
 /** How the weights of one query come about, channel by channel. */
