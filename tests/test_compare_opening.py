@@ -74,7 +74,7 @@ def test_models_with_other_heads_open_as_before(served_store: ServedStore, unlik
 def test_the_page_says_why_it_opened_so(served_store: ServedStore, opened: Context) -> None:
     search = f"?model={opened.corpus.name}"
     content = page_content(served_store, TabLink("/compare", search, ""))
-    assert "The models differ most in " in str(content["above"])
+    assert "The statistic in which a head differs most: " in str(content["above"])
 
 
 @pytest.mark.parametrize(("page", "query"), [("heads", "&colour=kind"), ("statistics", "")])

@@ -82,7 +82,8 @@ def test_the_card_of_a_sink_is_of_a_head_without_another_card(corpus: Corpus) ->
     share = np.zeros_like(shares.share)
     share[sink, 0, 0], share[sink, 1, 1] = 0.9, 0.6
     given = replace(shares, share=share)
-    assert sink_head(corpus, given, [RoleHead("next", 0, 0, 3)]) == [RoleHead(SINK, 1, 1, 0, 0.6)]
+    measured = float(corpus.head_statistic.sel(statistic="to_cls", source="all", layer=1, head=1))
+    assert sink_head(corpus, given, [RoleHead("next", 0, 0, 3)]) == [RoleHead(SINK, 1, 1, 0, measured)]
     assert sink_head(corpus, given, [RoleHead("next", 0, 0, 3), RoleHead("self", 1, 1, 3)]) == []
 
 
