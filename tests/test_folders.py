@@ -1,5 +1,6 @@
 """A data set in several files: a folder that `datasets` saved, shards, a pattern, a clone of a repository of the hub."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -111,7 +112,7 @@ def test_a_folder_is_told_by_the_bytes_of_its_files(tmp_path: Path) -> None:
     assert find_data(str(tmp_path / "films")).identity != before
 
 
-def save(folder: Path, name: str, columns: dict[str, list[object]]) -> None:
+def save(folder: Path, name: str, columns: dict[str, Any]) -> None:
     folder.mkdir(exist_ok=True)
     pq.write_table(pa.table(columns), folder / name)
 
@@ -140,6 +141,18 @@ def is_cut(folder: Path) -> Path:
     return folder
 
 
+def lacks_a_shard(folder: Path) -> Path:
+    rows(0, 7).save_to_disk(str(folder))
+    next(folder.glob("*.arrow")).unlink()
+    return folder
+
+
+def lacks_a_split(folder: Path) -> Path:
+    datasets.DatasetDict(train=rows(0, 5), test=rows(5, 2)).save_to_disk(str(folder))
+    shutil.rmtree(folder / "test")
+    return folder
+
+
 def has_a_script(folder: Path) -> Path:
     folder.mkdir()
     (folder / f"{folder.name}.py").write_text("raise SystemExit\n")
@@ -151,6 +164,8 @@ def has_a_script(folder: Path) -> Path:
     [
         (is_not_fetched, "is a pointer of Git LFS, not the data. Run `git lfs pull`"),
         (is_cut, "is not whole Arrow"),
+        (lacks_a_shard, "films lists data-00000-of-00001.arrow, which is not there. Copy the whole folder, or save"),
+        (lacks_a_split, "test/state.json is not there. Copy the whole folder, or save"),
         (has_a_script, "is read by a script, which `datasets` no longer runs. Save its data as Parquet"),
         (lambda folder: folder.mkdir() or folder, "holds no data. Give --data=<a folder"),
         (lambda folder: write_shards(folder).parent / "none-*.csv", "No file is named as"),
@@ -160,6 +175,28 @@ def test_a_folder_that_cannot_be_read_is_refused(write: Callable[[Path], Path], 
     with pytest.raises(IngestError) as refused:
         read(write(tmp_path / "films"))
     assert part in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        *(("state.json", content) for content in ["{}", "[]", "null", '["x"]']),
+        *(("state.json", f'{{"_data_files": {files}}}') for files in ["5", "[]", "[5]", '[{"filename": ""}]']),
+        *(("dataset_dict.json", content) for content in ["{}", "null", '{"splits": 5}', '{"splits": []}']),
+    ],
+)
+def test_a_folder_that_is_not_as_save_to_disk_writes_it_is_refused(name: str, content: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(IngestError, match=rf"{name} is not as save_to_disk writes it\. Save the data set again"):
+        read(tmp_path)
+
+
+def test_a_split_without_its_shard_is_refused_when_it_is_read_and_the_others_are_read(tmp_path: Path) -> None:
+    datasets.DatasetDict(train=rows(0, 7), test=rows(7, 2)).save_to_disk(str(tmp_path))
+    next((tmp_path / "test").glob("*.arrow")).unlink()
+    assert texts_and_labels(read(tmp_path)) == SEVEN
+    with pytest.raises(IngestError, match=r"test lists data-00000-of-00001\.arrow, which is not there\. Copy"):
+        read_reviews(find_data(str(tmp_path)), text="text", label="label", split="test")
 
 
 def test_files_of_different_forms_are_refused(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ingest.run.checkpoint import sha256
+from ingest.run.checkpoint import is_file, sha256
 from ingest.run.errors import IngestError, listed, short
 from ingest.text.lines import ARROWS, ENOUGH, POINTER, check_is, check_not_another, kind_of
 from ingest.text.table import PARQUET, Table, form_of, form_with_columns, plain, plain_type, read_table
@@ -99,6 +99,7 @@ def class_names(schema: pa.Schema) -> Mapping[str, list[str]]:
 
 
 def _read(path: Path) -> Table:
+    _check_fetched(path)
     if path.suffix == ARROW:
         return arrow_table(_mapped(path))
     table = read_table(path, identity=sha256([path]), hashed=lambda: sha256([path]))
@@ -121,6 +122,8 @@ def _mapped(path: Path) -> pa.Table:
 
 
 def _check_fetched(path: Path) -> None:
+    if not is_file(path):
+        raise IngestError(f"{short(path.parent)} lists {short(path.name)}, which is not there. {COPY}")
     with path.open("rb") as file:
         first = file.read(ENOUGH)
     if kind_of(first) == POINTER:
@@ -130,6 +133,8 @@ def _check_fetched(path: Path) -> None:
 TRAIN = "train"
 #: Files that `save_to_disk` writes: of a data set, of several splits.
 STATE, SPLITS = "state.json", "dataset_dict.json"
+#: What helps where one of them, or a file that they list, is missing.
+COPY = "Copy the whole folder, or save the data set again with save_to_disk."
 
 
 def files_of_pattern(pattern: str) -> list[Path]:
@@ -151,7 +156,7 @@ def splits_of_folder(folder: Path, config: str | None) -> Mapping[str, list[Path
         Where there are none, or where the folder has several configurations and `config` names none of them.
     """
     if (folder / SPLITS).is_file():
-        return {str(split): _saved(folder / str(split)) for split in _json(folder / SPLITS)["splits"]}
+        return {split: _saved(folder / split) for split in _saved_splits(folder)}
     if (folder / STATE).is_file():
         return {TRAIN: _saved(folder)}
     found = _told_by_datasets(folder, config) or {TRAIN: _of_known_form(folder)}
@@ -175,14 +180,39 @@ def chosen_split(splits: Iterable[str], split: str | None, *, of: str) -> str:
     return chosen
 
 
+def _saved_splits(folder: Path) -> list[str]:
+    """Names of the splits that `save_to_disk` wrote."""
+    match _json(folder / SPLITS):
+        case {"splits": [*splits]} if splits and all(isinstance(split, str) for split in splits):
+            return splits
+    raise _not_as_saved(folder / SPLITS)
+
+
 def _saved(folder: Path) -> list[Path]:
-    return [folder / file["filename"] for file in _json(folder / STATE)["_data_files"]]
+    """The files that `save_to_disk` lists, whether they are there or not."""
+    match _json(folder / STATE):
+        case {"_data_files": [*files]} if files:
+            return [folder / _file_name(file, folder / STATE) for file in files]
+    raise _not_as_saved(folder / STATE)
 
 
-def _json(path: Path) -> dict[str, Any]:
+def _file_name(file: object, of: Path) -> str:
+    match file:
+        case {"filename": str(name)} if name:
+            return name
+    raise _not_as_saved(of)
+
+
+def _not_as_saved(path: Path) -> IngestError:
+    return IngestError(f"{short(path)} is not as save_to_disk writes it. Save the data set again with save_to_disk.")
+
+
+def _json(path: Path) -> object:
     try:
-        return dict(json.loads(path.read_text("utf-8")))
-    except (OSError, TypeError, ValueError, RecursionError) as error:
+        return json.loads(path.read_text("utf-8"))
+    except FileNotFoundError as error:
+        raise IngestError(f"{short(path)} is not there. {COPY}") from error
+    except (OSError, ValueError, RecursionError) as error:
         raise IngestError(
             f"{short(path)} is not readable as JSON. Save the data set again with save_to_disk."
         ) from error
