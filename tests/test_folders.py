@@ -153,6 +153,19 @@ def lacks_a_split(folder: Path) -> Path:
     return folder
 
 
+def has_broken_yaml(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "train.csv").write_text("text\nA film.\n")
+    (folder / "README.md").write_text("---\nconfigs: [\n---\n")
+    return folder
+
+
+def has_a_broken_archive(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "a.zip").write_bytes(b"PK\x03\x04")
+    return folder
+
+
 def has_a_script(folder: Path) -> Path:
     folder.mkdir()
     (folder / f"{folder.name}.py").write_text("raise SystemExit\n")
@@ -166,6 +179,9 @@ def has_a_script(folder: Path) -> Path:
         (is_cut, "is not whole Arrow"),
         (lacks_a_shard, "films lists data-00000-of-00001.arrow, which is not there. Copy the whole folder, or save"),
         (lacks_a_split, "test/state.json is not there. Copy the whole folder, or save"),
+        (has_broken_yaml, "films cannot be read by `datasets` (ParserError). Give --data=<a pattern"),
+        (has_a_broken_archive, "films cannot be read by `datasets` (BadZipFile). Give --data=<a pattern"),
+        (lambda _: Path("/"), "The folder / cannot be read by `datasets` (IndexError). Give --data=<a pattern"),
         (has_a_script, "is read by a script, which `datasets` no longer runs. Save its data as Parquet"),
         (lambda folder: folder.mkdir() or folder, "holds no data. Give --data=<a folder"),
         (lambda folder: write_shards(folder).parent / "none-*.csv", "No file is named as"),

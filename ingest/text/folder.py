@@ -238,6 +238,10 @@ def _told_by_datasets(folder: Path, config: str | None) -> dict[str, list[Path]]
         if not names or (names == ["default"] and config is None):
             return {}
         raise no_configuration(str(folder), names, config) from error
+    except Exception as error:  # whatever it lets through of a folder: of yaml, of archives, of file systems
+        raise IngestError(
+            f"The folder {short(folder)} cannot be read by `datasets` ({type(error).__name__}). Give --data=<a pattern of its files such as 'shards/*.parquet'>."
+        ) from error
     files: Mapping[str, Iterable[str]] = builder.config.data_files or {}
     return {str(split): sorted(map(Path, paths)) for split, paths in files.items()}
 
