@@ -128,6 +128,25 @@ def test_a_column_of_different_types_is_left_out_of_shards(tmp_path: Path) -> No
         read_reviews(find_data(str(tmp_path / "films")), text="year", label="label")
 
 
+def label_noted_as(feature: str) -> str:
+    return f'{{"info": {{"features": {{"label": {feature}}}}}}}'
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "no JSON",
+        '{"info": null}',
+        label_noted_as('{"_type": "Newer"}'),
+        label_noted_as('{"_type": "ClassLabel", "names": [1, 2]}'),
+    ],
+)
+def test_numbers_stay_numbers_where_their_names_cannot_be_read(note: str, tmp_path: Path) -> None:
+    columns = pa.table({"text": ["a", "b"], "label": [0, 1]}).replace_schema_metadata({"huggingface": note})
+    pq.write_table(columns, tmp_path / "films.parquet")
+    assert texts_and_labels(read(tmp_path)) == [("a", "0"), ("b", "1")]
+
+
 def is_not_fetched(folder: Path) -> Path:
     save(folder, "a.parquet", {"text": ["a"]})
     (folder / "a.parquet").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")

@@ -88,14 +88,17 @@ def arrow_table(columns: pa.Table) -> Table:
 
 
 def class_names(schema: pa.Schema) -> Mapping[str, list[str]]:
-    """Names of the numbers in a column, where `datasets` noted them in the file."""
+    """Names of the numbers in a column, where `datasets` noted them in the file; none where it cannot read what is noted."""
     from datasets import Features
 
     if b"huggingface" not in (schema.metadata or {}):
         return {}
-    features: Mapping[str, Any] = Features.from_arrow_schema(schema)
+    try:
+        features: Mapping[str, Any] = Features.from_arrow_schema(schema)
+    except Exception:  # whatever it raises for a note of another program, or of a newer `datasets`
+        return {}
     names = {title: getattr(feature, "names", None) for title, feature in features.items()}
-    return {title: known for title, known in names.items() if known}
+    return {title: known for title, known in names.items() if known and all(isinstance(name, str) for name in known)}
 
 
 def _read(path: Path) -> Table:
