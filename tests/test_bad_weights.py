@@ -12,6 +12,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.torch import load_file
 
 import store
 from ingest.encode.loading import load_model, weight_shapes
@@ -76,6 +77,51 @@ def test_code_in_a_pickle_is_refused_and_never_run(save: Callable[[Any, Path], o
     ):
         load_model(find_checkpoint(str(broken)), "BertModel", add_pooling_layer=False)
     assert not (broken / "trace").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "other"),
+    [
+        (lambda weights: weights | {5: torch.ones(1)}, "Tensor under 5"),
+        (lambda weights: {"state_dict": weights}, "dict under 'state_dict'"),
+        (lambda weights: [*weights.values()], "list"),
+    ],
+)
+def test_a_pickle_of_other_things_than_weights_by_their_names_is_refused(
+    change: Callable[[dict[str, torch.Tensor]], object], other: str, broken: Path, complaint: Complaint
+) -> None:
+    weights = load_file(broken / "model.safetensors")
+    (broken / "model.safetensors").unlink()
+    torch.save(change(weights), broken / "pytorch_model.bin")
+    told = complaint(model=broken)
+    assert told.startswith("pytorch_model.bin of broken does not hold weights by their names alone, as torch.save")
+    assert f"({other}). Save the model again" in told
+
+
+def test_a_pointer_of_git_lfs_in_place_of_weights_is_named(broken: Path, complaint: Complaint) -> None:
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 90868376\n"
+    (broken / "model.safetensors").write_text(pointer)
+    assert "model.safetensors of broken is a pointer of Git LFS, not the data. Run `git lfs pull`" in complaint(
+        model=broken
+    )
+
+
+@pytest.mark.parametrize("name", ["model.fp16.safetensors", "pytorch_model.fp16.bin"])
+def test_weights_under_a_name_that_is_not_read_are_named(name: str, broken: Path, complaint: Complaint) -> None:
+    (broken / "model.safetensors").rename(broken / name)
+    expected = f"broken has no model.safetensors or pytorch_model.bin, the names that weights are read by, but {name}. Name the"
+    assert expected in complaint(model=broken)
+
+
+def test_parts_of_weights_are_read_by_their_index_alone(broken: Path, complaint: Complaint) -> None:
+    model = load_model(find_checkpoint(str(broken)), "BertModel", add_pooling_layer=False)
+    (broken / "model.safetensors").unlink()
+    model.save_pretrained(broken, max_shard_size="20KB")
+    load_model(find_checkpoint(str(broken)), "BertModel", add_pooling_layer=False)
+    (broken / "model.safetensors.index.json").unlink()
+    told = complaint(model=broken)
+    assert "broken has its weights in parts (model-00001-of-0000" in told
+    assert "without model.safetensors.index.json, which says what is in which. Save that file" in told
 
 
 @given(content=st.binary(max_size=60), place=st.integers(0, 400), end=st.integers(0, 400))

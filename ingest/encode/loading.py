@@ -5,7 +5,7 @@ Names, types and shapes of the checkpoint's tensors are checked before a model i
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from pickle import UnpicklingError
@@ -16,11 +16,15 @@ from torch import Tensor
 
 from ingest.family.protocol import Family
 from ingest.run.checkpoint import Checkpoint, model_config
-from ingest.run.errors import IngestError, short
+from ingest.run.errors import IngestError, listed, short
+from ingest.text.lines import ENOUGH, POINTER, kind_of
 
 Shapes = Mapping[str, tuple[int, ...]]
 #: Numbers that are weights themselves; others are to be scaled or unpacked first. By the names of safetensors and torch.
 PLAIN = ("F64", "F32", "F16", "BF16", "torch.float64", "torch.float32", "torch.float16", "torch.bfloat16")
+#: Names that transformers reads weights by, of the list of their parts, and of a part.
+WEIGHTS, INDEX = ("model.safetensors", "pytorch_model.bin"), "{}.index.json"
+SHARD = re.compile(r"(model|pytorch_model)-\d+-of-\d+(\.safetensors|\.bin)")
 #: In the names of what peft adds to a layer, or of the layer beneath.
 ADAPTED = re.compile(r"\.(lora_\w+|base_layer|ia3_\w+|vera_\w+)(\.|$)")
 #: Of a weight: the queries and keys that follow from larger ones are beyond float16, in which they are stored.
@@ -44,23 +48,76 @@ def stored_tensors(checkpoint: Checkpoint) -> Tensors:
     Raises
     ------
     IngestError
-        Where a file is damaged, or holds more than tensors.
+        Where a file is missing, damaged, or holds more than tensors by their names.
     """
-    safe = sorted(checkpoint.folder.glob("*.safetensors"))
-    files = safe or sorted(checkpoint.folder.glob("pytorch_model*.bin"))
-    read: Callable[[Path], Tensors] = _safetensors if safe else _pickled
+    _check_files(checkpoint)
+    files = sorted(checkpoint.folder.glob("*.safetensors")) or sorted(checkpoint.folder.glob("pytorch_model*.bin"))
     tensors: dict[str, StoredTensor] = {}
     for path in files:
-        try:
-            tensors |= read(path)
-        except UnpicklingError as error:
-            raise IngestError(
-                f"{path.name} of {short(checkpoint.name)} is damaged or holds more than tensors; nothing of it was run. "
-                "Save the model again as safetensors with save_pretrained."
-            ) from error
-        except Exception as error:  # readers of damaged files raise nothing more exact
-            raise refused(checkpoint, f"{path.name}: {type(error).__name__}") from error
+        tensors |= _tensors_of(checkpoint, path)
     return tensors
+
+
+def _check_files(checkpoint: Checkpoint) -> None:
+    """Refuse a folder without a file of a name that transformers reads weights by; it takes no file of another name."""
+    folder, name = checkpoint.folder, short(checkpoint.name)
+    if any((folder / known).is_file() for known in (*WEIGHTS, *map(INDEX.format, WEIGHTS))):
+        return
+    there = sorted(path.name for ending in ("*.safetensors", "*.bin") for path in folder.glob(ending))
+    if shard := next(filter(None, map(SHARD.fullmatch, there)), None):
+        raise IngestError(
+            f"{name} has its weights in parts ({listed(there)}) without {INDEX.format(shard[1] + shard[2])}, which says what is in which. "
+            "Save that file beside them, or the model again with save_pretrained."
+        )
+    raise IngestError(
+        f"{name} has no {' or '.join(WEIGHTS)}, the names that weights are read by, but {listed(there)}. "
+        "Name the file of its weights so, or save the model again with save_pretrained."
+    )
+
+
+def _tensors_of(checkpoint: Checkpoint, path: Path) -> Tensors:
+    """Every tensor of one file; raises as `stored_tensors`."""
+    about = f"{path.name} of {short(checkpoint.name)}"
+    _check_fetched(path, about)
+    try:
+        if path.suffix == ".safetensors":
+            return _safetensors(path)
+        content = _unpickled(path)
+    except UnpicklingError as error:
+        raise IngestError(
+            f"{about} is damaged or holds more than tensors; nothing of it was run. "
+            "Save the model again as safetensors with save_pretrained."
+        ) from error
+    except Exception as error:  # readers of damaged files raise nothing more exact
+        raise refused(checkpoint, f"{path.name}: {type(error).__name__}") from error
+    _check_named(content, about)
+    return {name: StoredTensor(tuple(weight.shape), str(weight.dtype)) for name, weight in content.items()}
+
+
+def _check_fetched(path: Path, about: str) -> None:
+    """Refuse the pointer that stands for a file in a clone without Git LFS."""
+    with path.open("rb") as file:
+        if kind_of(file.read(ENOUGH)) == POINTER:
+            raise IngestError(f"{about} is {POINTER.what}. {POINTER.remedy}")
+
+
+def _check_named(content: object, about: str) -> None:
+    """Refuse what was pickled unless it is tensors by their names alone."""
+    if other := _other_than_named(content):
+        raise IngestError(
+            f"{about} does not hold weights by their names alone, as torch.save(model.state_dict(), ...) writes them ({other}). "
+            "Save the model again with save_pretrained."
+        )
+
+
+def _other_than_named(content: object) -> str:
+    """The first thing that is no tensor by a name; empty where there is none."""
+    if not isinstance(content, Mapping):
+        return type(content).__name__
+    for name, weight in content.items():
+        if not (isinstance(name, str) and isinstance(weight, Tensor)):
+            return f"{type(weight).__name__} under {short(repr(name))}"
+    return ""
 
 
 def weight_shapes(checkpoint: Checkpoint) -> Shapes:
@@ -171,11 +228,10 @@ def _safetensors(path: Path) -> Tensors:
         return {name: StoredTensor(tuple(part.get_shape()), part.get_dtype()) for name, part in parts.items()}
 
 
-def _pickled(path: Path) -> Tensors:
+def _unpickled(path: Path) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch remarks on how a file was pickled
-        weights = torch.load(path, map_location="meta", weights_only=True)
-    return {name: StoredTensor(tuple(weight.shape), str(weight.dtype)) for name, weight in weights.items()}
+        return torch.load(path, map_location="meta", weights_only=True)
 
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
