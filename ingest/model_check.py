@@ -12,6 +12,7 @@ from ingest.run.process import exit_status
 if TYPE_CHECKING:
     from ingest.run.checkpoint import Checkpoint
     from ingest.text.blocks import Block
+    from ingest.text.tokenizer import Layout
 
 #: Tokens of the sentences that are encoded for the rate, and of each.
 TOKENS, LENGTH = 4096, 32
@@ -51,7 +52,11 @@ def facts(model: str) -> list[tuple[str, str]]:
     from ingest.encode.hooked_model import LARGEST_ERROR, HookedModel, check_attention
     from ingest.encode.loading import find_device
     from ingest.encode.tensors import key_constant
+    from ingest.text.own_tokenizer import check_vocabulary
+    from ingest.text.tokenizer import Tokenizer
 
+    tokenizer = Tokenizer(checkpoint.folder, max_length=LENGTH)
+    check_vocabulary(checkpoint, tokenizer.vocab)
     device = find_device("auto")
     hooked = HookedModel(checkpoint, device=device, dtype=torch.float32, packed=True)
     error, constant = check_attention(hooked, checkpoint.name), key_constant(hooked)
@@ -76,20 +81,17 @@ def facts(model: str) -> list[tuple[str, str]]:
         ("rate", f"{block.tokens / seconds:,.0f} tokens/s on {device.type}, statistics included"),
         ("stored", f"{stored:,} bytes a token before compression"),
         ("trained head", _trained_head(checkpoint)),
-        *(("does not apply", what) for what in _missing(checkpoint, hooked.parts.has_token_types)),
+        *(("does not apply", what) for what in _missing(checkpoint, tokenizer.layout, hooked.parts.has_token_types)),
     ]
 
 
-def _missing(checkpoint: "Checkpoint", has_token_types: bool) -> Iterator[str]:
+def _missing(checkpoint: "Checkpoint", layout: "Layout", has_token_types: bool) -> Iterator[str]:
     """What says nothing of a model, and why."""
-    from ingest.text.tokenizer import Tokenizer
-
     if not has_token_types:
         yield "token types: it has none"
     if checkpoint.family.causal:
         yield "attention to later tokens: a token sees those before it"
         yield "hidden wordpieces: it predicts the next wordpiece, not hidden ones"
-    layout = Tokenizer(checkpoint.folder, max_length=LENGTH).layout
     if not layout.before:
         yield "attention to [CLS]: the tokenizer puts nothing before a text, so the first token stands for it"
     if not layout.after:

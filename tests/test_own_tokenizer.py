@@ -12,6 +12,7 @@ import transformers
 
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.web.errors import Refusal
+from headscape.__main__ import main as headscape
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.errors import IngestError
 from ingest.text.own_tokenizer import load_tokenizer
@@ -39,6 +40,18 @@ def test_a_tokenizer_with_more_wordpieces_than_rows_is_refused_before_a_commit(
     assert f"has {pieces} wordpieces, and the embedding of the model {pieces - 2} rows: 'zork' has no vector" in told
     assert told.endswith(f"model.resize_token_embeddings({pieces}).")
     assert not (tmp_path / "store").exists()
+
+
+def test_a_tokenizer_with_more_wordpieces_than_rows_is_refused_by_the_check_of_a_model(
+    broken: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pieces = add_pieces(broken, "zork")
+    assert headscape(["check-model", str(broken)]) == 1
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told.startswith(
+        f"check-model: The tokenizer of broken has {pieces} wordpieces, and the embedding of the model "
+    )
+    assert "rows: 'zork' has no vector. Save the model again" in told
 
 
 def test_a_model_with_fewer_rows_than_a_corpus_has_wordpieces_is_refused(
