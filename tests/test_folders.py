@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,16 @@ def test_a_column_of_different_types_is_left_out_of_shards(tmp_path: Path) -> No
         IngestError, match=r"column 'year' of films does not hold text but int64 and .*string; columns of text: text"
     ):
         read_reviews(find_data(str(tmp_path / "films")), text="year", label="label")
+
+
+def test_a_column_whose_values_do_not_fit_the_common_type_is_left_out_of_shards(tmp_path: Path) -> None:
+    price = pa.array([Decimal("1.25")], pa.decimal128(5, 2))
+    save(tmp_path / "films", "a.parquet", {"text": ["a"], "price": pa.nulls(1)})
+    save(tmp_path / "films", "b.parquet", {"text": ["b"], "price": price})
+    save(tmp_path / "films", "c.parquet", {"text": pa.nulls(1), "price": [3]})
+    assert [review.text for review in read(tmp_path / "films")] == ["a", "b", ""]
+    with pytest.raises(IngestError, match=r"'price' of films does not hold text but .*decimal128\(5, 2\) and int64"):
+        read_reviews(find_data(str(tmp_path / "films")), text="price", label="label")
 
 
 def label_noted_as(feature: str) -> str:

@@ -57,7 +57,7 @@ def read_shards(paths: Sequence[Path]) -> Table:
         refused |= table.refused
         not_text |= table.not_text
         names |= table.class_names
-    refused |= _of_different_types([table.columns.schema for table in tables], besides=refused)
+    refused |= _of_different_types([table.columns for table in tables], besides=refused)
     kept = [table.columns.select(_places(table.columns, besides=refused)) for table in tables]
     return Table(pa.concat_tables(kept, promote_options="permissive"), refused, not_text, names)
 
@@ -66,19 +66,19 @@ def _places(columns: pa.Table, *, besides: Container[str]) -> list[int]:
     return [place for place, title in enumerate(columns.column_names) if title not in besides]
 
 
-def _of_different_types(schemas: Sequence[pa.Schema], *, besides: Container[str]) -> dict[str, str]:
+def _of_different_types(tables: Sequence[pa.Table], *, besides: Container[str]) -> dict[str, str]:
     """Columns whose types in the files do not go together, with these types."""
-    fields: dict[str, list[pa.Field]] = {}
-    for schema in schemas:
-        for field in schema:
-            fields.setdefault(field.name, []).append(field.remove_metadata())
+    parts: dict[str, list[pa.Table]] = {}
+    for table in tables:
+        for place in _places(table, besides=besides):
+            parts.setdefault(table.column_names[place], []).append(table.select([place]))
     different: dict[str, str] = {}
-    for title, own in fields.items():
-        try:
-            pa.unify_schemas([pa.schema([field]) for field in own], promote_options="permissive")
+    for title, own in parts.items():
+        try:  # the values too: a schema may promise a type that they cannot be cast to
+            pa.concat_tables(own, promote_options="permissive")
         except pa.ArrowException:
-            different[title] = " and ".join(dict.fromkeys(str(field.type) for field in own))
-    return {title: types for title, types in different.items() if title not in besides}
+            different[title] = " and ".join(dict.fromkeys(str(part.schema.types[0]) for part in own))
+    return different
 
 
 def arrow_table(columns: pa.Table) -> Table:
