@@ -158,12 +158,10 @@ def _between(change: MeanInterval, head: tuple[int, int], unit: str) -> str:
 def _changed_most(changed: Changes, head: tuple[int, int]) -> html.Td:
     """The statistic that changed most: its values in both models, and below the difference with its interval."""
     statistic, most = STATISTICS[str(changed.most[head])], changed.most_difference
-    own, other = (spell(float(values[head]), statistic.unit) for values in (most.own, most.other))
+    both = _of_both(str(changed.most[head]), float(most.own[head]), float(most.other[head]))
     change = f"{_signed(float(most.change.mean[head]), statistic.unit)} {difference_unit(statistic.unit)}"
     between = f"{change}, {_between(most.change, head, statistic.unit)}"
-    values_line = html.Div(
-        [f"{statistic.title}: ", html.Span(f"{LETTERS[0]} {own}, {LETTERS[1]} {other}", className="number")]
-    )
+    values_line = html.Div([f"{statistic.title}: ", html.Span(both, className="number")])
     return html.Td([values_line, html.Div(between, className="between")])
 
 
@@ -301,7 +299,7 @@ def _links_to_heads(state: LinkState, two: ModelPair) -> list[Any]:
         name = str(changed.most[head])
         shown = state.on("compare").with_(layer=head[0], head=head[1])
         number = f"{changed.divergence.mean[head]:.3f} nats"
-        text = f"{STATISTICS[name].title} {_change_text(name, float(most.own[head]), float(most.other[head]))}"
+        text = f"{STATISTICS[name].title} {_of_both(name, float(most.own[head]), float(most.other[head]))}"
         links.append(_link(head_name(*head), number, text, f"{shown.href}#pictures-of-both"))
     return links
 
@@ -313,7 +311,7 @@ def _links_to_statistics(state: LinkState, two: ModelPair) -> list[Any]:
     href = f"{state.href}#means-over-heads"
     links = []
     for name in ranked[:LINKED]:
-        links.append(_link(STATISTICS[name].title, _change_text(name, *means[name]), "mean over heads", href))
+        links.append(_link(STATISTICS[name].title, _of_both(name, *means[name]), "mean over heads", href))
     return links
 
 
@@ -330,7 +328,7 @@ def _size_of_change(two: ModelPair, name: str, source: str, means: tuple[float, 
     return change / among if among > 0 and np.isfinite(change) else 0.0
 
 
-def _change_text(statistic: str, own: float, other: float) -> str:
+def _of_both(statistic: str, own: float, other: float) -> str:
     unit = STATISTICS[statistic].unit
     return f"{LETTERS[0]} {spell(own, unit)}, {LETTERS[1]} {spell(other, unit)}"
 
