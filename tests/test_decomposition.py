@@ -139,20 +139,21 @@ def test_parts_of_a_sentence_give_the_same_as_all_of_it(long_layers: list[Traced
         hidden = [vectors[0] for vectors in plain(LONG_IDS[None], output_hidden_states=True).hidden_states]
     for number, own in enumerate(plain.encoder.layer):
         expected = plain_alti(own, long_layers[number].pattern, hidden[number])
-        np.testing.assert_allclose(alti(long_layers[number]).numpy(), expected, atol=1e-6)
+        np.testing.assert_allclose(alti(long_layers[number]).numpy(), expected, atol=1e-12)
         zeroed = plain_zeroing(own, hidden[number])
-        np.testing.assert_allclose(value_zeroing(long_layers[number]).numpy(), zeroed, atol=1e-6, rtol=1e-5)
+        np.testing.assert_allclose(value_zeroing(long_layers[number]).numpy(), zeroed, atol=1e-9)
     for parts, expected in zip(decompose(long_layers), plain_decompx(plain, LONG_IDS), strict=True):
-        np.testing.assert_allclose(parts.numpy(), expected, atol=1e-6)
+        np.testing.assert_allclose(parts.numpy(), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("method", ["alti", "value_zeroing", "decompx"])
-def test_each_part_of_each_layer_is_told(long_layers: list[TracedLayer], method: str) -> None:
+def test_each_part_of_each_layer_is_told(odd_model: Path, method: str) -> None:
+    layers = trace(hooked(odd_model), TOKEN_IDS.repeat(8))  # 14 of 72 tokens at a time
     told: list[int] = []
-    shares_by(long_layers, method, tell=told.append)
-    assert sorted(set(told)) == list(range(len(long_layers)))
+    shares_by(layers, method, tell=told.append)
+    assert sorted(set(told)) == list(range(len(layers)))
     assert told == sorted(told)
-    assert told.count(0) >= 2
+    assert told.count(0) >= 5
 
 
 def test_value_zeroing_is_exact_in_32_bits_where_hardly_anything_changes(odd_model: Path) -> None:
