@@ -35,10 +35,11 @@ def command(base_url: str, unix_socket: str) -> list[str]:
         Where there is no store; its sentence is the page that opens in place of the pages.
     """
     store = os.environ.get(STORE, "data/headscape")
-    if "://" not in store and not Path(store).exists():
+    folder = Path(os.path.expanduser(store))  # as a store is opened; a user that is not there stays as written
+    if "://" not in store and not folder.exists():
         from tornado.web import HTTPError  # Jupyter runs on it
 
         sentence = "There is no store at %s. Run `headscape ingest --store=FOLDER`, and start Jupyter with %s=FOLDER."
-        raise HTTPError(503, sentence, Path(store).absolute(), STORE)
+        raise HTTPError(503, sentence, folder.absolute(), STORE)
     address = [f"--host=unix:{unix_socket}", f"--prefix={base_url}headscape", "--allowed-hosts=*"]
     return [sys.executable, "-m", "headscape", "serve", f"--store={store}", *address]

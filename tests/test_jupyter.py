@@ -50,6 +50,13 @@ def test_the_command_serves_the_store_of_the_environment_under_the_path_of_its_u
     assert {f"--store={tmp_path}", "--host=unix:/run/x/socket", f"--prefix={USER}headscape"} < {*command}
 
 
+def test_a_store_below_the_home_of_its_user_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "films").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv(jupyter.STORE, "~/films")
+    assert "--store=~/films" in jupyter.command(USER, "/run/x/socket")
+
+
 def test_a_store_that_is_not_there_is_said_in_place_of_the_pages(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
