@@ -128,12 +128,11 @@ class Corpus(ReachResults):
         -------
         ([layer, head,] query_token, key_token) in float32, labelled with wordpieces.
         """
-        check_head(layer or 0, head or 0, layers=self.layers, heads=self.heads)
-        chosen = _indexers(layer, head)
+        weights, chosen = self.weights(sentence, layer=layer, head=head), _indexers(layer, head)
         labels = {dim: self._model[dim].sel({dim: chosen.get(dim, slice(None))}) for dim in HEADS}
         labels |= self.piece_labels(sentence)
         dims = (*(dim for dim in HEADS if dim not in chosen), "query_token", "key_token")
-        return xr.DataArray(self.weights(sentence, layer=layer, head=head), labels, dims, name="pattern")
+        return xr.DataArray(weights, labels, dims, name="pattern")
 
     def weights(
         self,

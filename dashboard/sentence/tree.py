@@ -79,19 +79,17 @@ def dependency_tree(tree: Tree) -> list[object]:
         return [title, html.P(words, className="caption")]
     right, name, spelled, source = [arc for arc in tree.arcs if arc.linked], tree.head, tree.words, tree.svg
     said = ", ".join(f"{spelled[arc.dependent]} to {spelled[arc.governor]} ({arc.label})" for arc in right) or "none"
-    links = f"{name} links: {said}." if _is_computed(tree) else UNKNOWN_LINKS
+    links, counted = UNKNOWN_LINKS, UNKNOWN_LINKS
+    if all(arc.linked is not None for arc in tree.arcs):
+        links = f"{name} links: {said}."
+        counted = f"Thick blue: {name} links the two words, in either direction ({len(right)} of {len(tree.arcs)})."
     image = html.Img(src=source, alt=f"Dependency tree. {links}", className="tree")
-    counted = f"Thick blue: {name} links the two words, in either direction ({len(right)} of {len(tree.arcs)})."
-    caption = f"{tree.source.capitalize()}. {counted if _is_computed(tree) else UNKNOWN_LINKS} "
+    caption = f"{tree.source.capitalize()}. {counted} "
     return [
         title,
         scrolling(image, "Dependency tree"),
         html.P([caption, html.A("Save SVG", href=source, download=""), "."], className="caption"),
     ]
-
-
-def _is_computed(tree: Tree) -> bool:
-    return all(arc.linked is not None for arc in tree.arcs)
 
 
 def tree_arcs(corpus: Corpus, sentence: int, layer: int, head: int) -> list[Arc]:

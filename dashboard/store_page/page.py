@@ -176,7 +176,7 @@ def _counts(change: ModelChange) -> html.Table:
 
 
 def _growth(was: int, now: int) -> str:
-    return "none" if was == now else f"{now - was:+,}".replace("-", "−")
+    return "none" if was == now else decimal(now - was, 0, "+,")
 
 
 def _listed(names: ListChange) -> str:

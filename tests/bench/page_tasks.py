@@ -105,7 +105,9 @@ def compare_models(reader: Reader) -> None:
     page = reader.page
     expect(page.get_by_role("heading", level=1)).to_have_text("Two models on one corpus")
     alone = page.locator("#no-other")
-    expect(alone.or_(page.get_by_text(re.compile("^The statistic in which a head differs most: "))).first).to_be_visible()
+    expect(
+        alone.or_(page.get_by_text(re.compile("^The statistic in which a head differs most: "))).first
+    ).to_be_visible()
     if alone.count():
         return expect(alone).to_contain_text("make compare")
     expect(page.get_by_text(re.compile(r"tells the label of .*% of .* held-out reviews"))).to_be_visible()

@@ -230,7 +230,7 @@ export class Views {
   drawKinds(kinds) {
     const chips = kinds.map(({ name, colour, lines }) => {
       const mark = make("span", { className: "colour", "aria-hidden": "true" });
-      mark.style.setProperty("--colour", this.shown.show === "model" ? colour : lines[schemeNow()] || colour);
+      mark.style.setProperty("--colour", this.shown.show === "model" ? colour : lines[schemeNow()]);
       return make("span", { className: "chip" }, mark, name);
     });
     this.kinds.hidden = !kinds.length;
