@@ -1,7 +1,6 @@
 """Requests that no page sends: each is refused with a message and a line in the log, none counts as a server error."""
 
 import json
-import logging
 import re
 from typing import Any
 from urllib.parse import quote
@@ -180,7 +179,6 @@ def test_no_request_to_a_callback_is_a_server_error(fuzzed: FlaskClient, sent: o
 
 @pytest.fixture(scope="module")
 def fuzzed(tiny_store: str) -> FlaskClient:
-    logging.getLogger("headscape").setLevel(logging.WARNING)
     return create_app(ServedStore(tiny_store)).server.test_client()
 
 

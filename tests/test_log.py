@@ -2,6 +2,8 @@
 
 import io
 import logging
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -82,3 +84,11 @@ def test_a_client_cannot_write_a_line_of_its_own(log: logging.Logger, stream: io
     assert len(stream.getvalue().splitlines()) == 1
     assert len(stream.getvalue()) < 500
     assert "\x1b" not in stream.getvalue()
+
+
+@pytest.mark.heavy
+def test_a_server_writes_what_its_own_loggers_tell_and_of_others_their_warnings_alone() -> None:
+    told = "import logging; from dashboard.monitoring.logs import configure; configure()\n"
+    told += "for name in ('headscape.access', 'zarr'):\n  logging.getLogger(name).info('told by %s', name)"
+    run = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    assert [line.split(": ")[-1] for line in run.stderr.splitlines()] == ["told by headscape.access"]

@@ -32,8 +32,9 @@ LONGEST_PATH, LONGEST_NAME = 500, 100
 
 
 def configure() -> None:
-    """Let every logger of this process count repeated lines."""
+    """Let every logger of this process count repeated lines; what is no warning is written of our own alone."""
     logging.basicConfig(level=logging.WARNING, handlers=[CountingHandler()], force=True)
+    log.setLevel(logging.INFO)
 
 
 def _request() -> str:
