@@ -18,6 +18,7 @@ from dashboard.access.settings import access_of, add_flags
 from dashboard.web.addresses import bind_of, check_free, socket_path
 from dashboard.web.processes import environment, own_module, workers_by_default
 from store.__main__ import NOTHING_YET
+from store.phrases import whole_number
 from store.process import check_extra, end, until_pipe_closes
 from store.repository.errors import StoreError
 
@@ -237,9 +238,10 @@ def _serving(options: argparse.Namespace) -> "Serving":
 def _workers(text: str) -> int:
     if not text:
         return workers_by_default()
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= MOST_WORKERS):
-        raise ValueError(f"--workers={text} is not possible. Give a number from 1 to {MOST_WORKERS}.")
-    return int(text)
+    workers = whole_number(text)
+    if workers is None or not 1 <= workers <= MOST_WORKERS:
+        raise ValueError(f"--workers={text[:80]} is not possible. Give a number from 1 to {MOST_WORKERS}.")
+    return workers
 
 
 def _check_access(serving: "Serving") -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from os.path import expanduser
 from pathlib import Path
 from typing import NoReturn
 
@@ -65,7 +66,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ImportError as error:
         print(f"headscape: {error}", file=sys.stderr)
         return 1
-    return int(import_module(command.module).main([*command.arguments, *flags]))
+    return int(import_module(command.module).main([*command.arguments, *map(_expanded, flags)]))
+
+
+def _expanded(flag: str) -> str:
+    """The flag with `~` as the home of its user: a shell leaves it in `--data=~/reviews.csv`."""
+    name, equals, value = flag.partition("=")
+    return f"{name}={expanduser(value)}" if equals and value.startswith("~") else flag
 
 
 def run() -> NoReturn:

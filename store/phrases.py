@@ -1,4 +1,4 @@
-"""Counts and dates as a person reads them, and texts in CSV files as a spreadsheet opens them: what begins like a formula has an apostrophe before it."""
+"""Counts and dates as a person reads them, whole numbers as a person writes them, and texts in CSV files as a spreadsheet opens them: what begins like a formula has an apostrophe before it."""
 
 import re
 from collections.abc import Mapping
@@ -9,12 +9,19 @@ from typing import Any
 FORMULA = r"\A[=+\-@\t\r\n]"
 #: The last column of every file that Headscape writes, which names what the numbers are of.
 PROVENANCE = "provenance"
+#: Digits of a whole number that somebody writes in a link, a flag or a file: enough for any count or place.
+MOST_DIGITS = 11
 _GUARDED = re.compile(FORMULA.replace(r"\A", r"\A'(?=") + ")")
 
 
 def many(count: int, noun: str) -> str:
     """A count with its noun: `1 token`, `1,200 tokens`."""
     return f"{count:,} {noun if count == 1 else f'{noun}s'}"
+
+
+def whole_number(text: str) -> int | None:
+    """The number that the ASCII digits of a text spell; None where it has other characters, or more digits than any count."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else None
 
 
 def first_reviews(first: int, total: int | None) -> str:

@@ -144,6 +144,7 @@ def test_every_mention_of_a_passage_stands_in_its_text(spans: list[tuple[int, in
         (["# begin document x", "0\tAnn\t1)"], "closes a mention of the entity 1 that is not open"),
         (["# begin document x", "0\tAnn\t(1", "# end document"], "leaves a mention of the entity 1 open"),
         (["# begin document x", "0\tAnn\t(a)"], "has '(a)' for its mentions"),
+        (["# begin document x", f"0\tAnn\t({'9' * 5_000})"], "99)' for its mentions"),
     ],
 )
 def test_a_broken_line_is_named_with_what_to_do(lines: list[str], complaint: str) -> None:
@@ -169,6 +170,7 @@ def test_rows_of_gap_with_one_text_are_one_passage() -> None:
         (2, "it", "has the pronoun 'it'"),
         (3, "x", "has no Pronoun 'she' at character x"),
         (5, "1", "has no A 'Ann' at character 1"),
+        (5, "9" * 5_000, "has no A 'Ann' at character 99"),
         (6, "maybe", "has 'maybe' as A-coref"),
     ],
 )

@@ -67,6 +67,7 @@ def test_a_point_that_the_model_has_not_is_refused(complaint: Complaint) -> None
         ("reviews", ",", "--reviews names no review"),
         ("reviews", "first", "--reviews=first is no list of indices"),
         ("reviews", "-1", "--reviews=-1 is no list of indices"),
+        ("reviews", "9" * 5_000, "99 is no list of indices"),
         ("reviews", "5,99999", "There is no review 99999: the data has reviews 0 to 59"),
         ("reviews", "0", "Review 0 is empty"),
     ],

@@ -272,6 +272,7 @@ def test_the_command_exports_and_imports(content: bytes, tmp_path: Path, capsys:
     ("arguments", "sentence"),
     [
         (["import", "none.json"], "cannot be read or written"),
+        (["export", "x.json", "--store=none"], "none.notes.sqlite3 is not there. Name the store with --store=..."),
         (["export", "x.json", "--notes=mysql://u:secret@h/d"], "is no database for notes"),
         (["export", "x.json", "--notes=none"], "switched off"),
     ],

@@ -153,7 +153,7 @@ def test_the_memory_of_the_machine_counts_where_a_container_has_no_limit(tmp_pat
     assert usable_memory(tmp_path / "memory.max") == usable_memory(tmp_path / "none") > 4096
 
 
-@pytest.mark.parametrize("number", ["0", "-1", "many", "1000", "1.5"])
+@pytest.mark.parametrize("number", ["0", "-1", "many", "1000", "1.5", "1".zfill(12)])
 def test_an_impossible_number_of_workers_is_one_sentence(number: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["--port=0", f"--workers={number}"]) == 1
     sentence = f"dashboard: --workers={number} is not possible. Give a number from 1 to 256.\n"

@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.run.errors import IngestError
+from ingest.run.errors import IngestError, short
 from ingest.text.annotation import Annotation, place_of, read_treebank
 from store.schema.corpus import NO_GOVERNOR, ROOT
 from tests.complaints import INSTRUCTION
 
+#: More than Python makes a number of.
+DIGITS = "9" * 5_000
 NO_WORD, NOT_THERE = "with a governor that is no word", "whose words do not stand in the text"
 
 
@@ -84,6 +86,7 @@ def test_comments_alone_are_no_sentence() -> None:
         ("1\tfilm\t0", r"^Line 2 of bank\.conllu has 3 columns between tabs, not 10\. Save the file as CoNLL-U\.$"),
         (line(3, "film", 0), r"^Line 2 of bank\.conllu numbers a word '3', not 2\. Number words from 1 on\.$"),
         (line("x", "film", 0), r"^Line 2 of bank\.conllu numbers a word 'x', not 2\. Number words from 1 on\.$"),
+        (line(f"2-{DIGITS}", "film", 0), r"^Line 2 of bank\.conllu numbers a word '2-9{20,}\.\.\.9{20,}', not 2\. "),
     ],
 )
 def test_a_line_that_is_not_of_the_format_is_named(broken: str, complaint: str) -> None:
@@ -99,6 +102,7 @@ def test_a_line_that_is_not_of_the_format_is_named(broken: str, complaint: str) 
         ([line(1, "a", 0), line(2, "b", 3), line(3, "c", 2)], "with a cycle has a cycle of governors at word 2"),
         ([line(1, "a", 0), line(2, "b", 9)], f"{NO_WORD} has the governor '9' of word 2, but its words are 1 to 2"),
         ([line(1, "a", "x")], f"{NO_WORD} has the governor 'x' of word 1, but its words are 1 to 1"),
+        ([line(1, "a", DIGITS)], f"{NO_WORD} has the governor {short(DIGITS)!r} of word 1, but its words are 1 to 1"),
         (["# text = other", line(1, "a", 0)], f"{NOT_THERE} has the word 'a', which does not stand next in its text"),
         ([line(1, "_", 0), line(2, "_", 1)], "whose words are withheld has _ for words"),
     ],

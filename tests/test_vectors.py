@@ -200,7 +200,10 @@ def test_an_ingest_says_what_has_vectors(
     assert f"{counted} with vectors of the first {stored}" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("vectors", "complaint"), [("some", "is no number of tokens"), ("0", "is too few")])
+@pytest.mark.parametrize(
+    ("vectors", "complaint"),
+    [("some", "is no number of tokens"), ("9" * 5_000, "is no number of tokens"), ("0", "is too few")],
+)
 def test_vectors_must_be_a_number_or_all(vectors: str, complaint: str) -> None:
     with pytest.raises(IngestError, match=complaint):
         Settings(vectors=vectors)

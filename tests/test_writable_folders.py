@@ -1,14 +1,16 @@
-"""Folders that a command writes, where there is no home and where somebody else's file is in the way."""
+"""Folders that a command reads or writes: below a home, where there is no home and where somebody else's file is in the way."""
 
 import os
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import huggingface_hub.constants
 import pytest
 
+from headscape.__main__ import main as headscape
 from ingest.run import folders
 from ingest.run.errors import IngestError
 from ingest.run.folders import (
@@ -154,3 +156,11 @@ def test_a_store_that_cannot_be_written_is_refused_before_torch_is_imported(
     monkeypatch.setitem(sys.modules, "ingest.pipeline", None)  # to import it fails
     sentence = complaint(store=NOWHERE / "store")
     assert sentence == f"{NOWHERE}/store cannot be written. Choose another place with --store=..."
+
+
+def test_the_home_of_a_user_may_stand_in_every_flag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    given: list[str] = []
+    monkeypatch.setitem(sys.modules, "ingest.__main__", SimpleNamespace(main=lambda flags: given.extend(flags) or 0))
+    assert headscape(["ingest", "--data=~/reviews.csv", "--out", "x", "--text=a~", "--model=~nobody-here/x"]) == 0
+    assert given == [f"--data={tmp_path}/reviews.csv", "--out", "x", "--text=a~", "--model=~nobody-here/x"]

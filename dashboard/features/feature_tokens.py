@@ -33,6 +33,7 @@ from dashboard.web.results import cached
 from dashboard.web.state import MOST_SOUGHT, OF_WORDS, WITHIN, Within
 from store import Corpus, StoreError
 from store.features import Features
+from store.phrases import whole_number
 from store.schema.features import SAMPLE
 
 #: Codes of wordpieces, one for each colour; the other wordpieces have none.
@@ -164,7 +165,7 @@ def _region(text: str, series: FeaturePanels, notices: list[str]) -> PanelRegion
 
 def _chosen(written: str, features: Features) -> int | None:
     """The clicked token, where the token set has it."""
-    clicked = int(written) if written.isascii() and written.isdigit() and len(written) < 10 else None
+    clicked = whole_number(written)
     return clicked if clicked is not None and clicked < features.n_tokens else None
 
 

@@ -58,7 +58,10 @@ def _export(options: argparse.Namespace) -> int:
     from dashboard.notes.database import Database
     from dashboard.notes.exchange import export_notes
 
-    content = export_notes(Database(_address(options)))
+    address = _address(options)
+    if address.file and not address.file.exists():
+        return _fail(f"{address.file} is not there. Name the store with --store=..., or the notes with --notes=...")
+    content = export_notes(Database(address))
     if options.file == "-":
         sys.stdout.write(content.decode())
         return 0

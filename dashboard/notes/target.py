@@ -19,6 +19,7 @@ from dashboard.web.state import FIELDS, OF_SNAPSHOT, LinkState, encode_fields
 from store import Corpus
 from store.features import Features
 from store.kernels.relations import DIRECTIONS
+from store.phrases import whole_number
 from store.schema.features import SAMPLE, point_title
 from store.schema.model import head_name
 
@@ -222,11 +223,12 @@ class PointTarget(Target):
         if not self.token or self.token_set not in corpus.token_sets:
             return None
         features, (place, _, index) = corpus.features(self.token_set), self.token.rpartition("-")
-        if not (index.isascii() and index.isdigit()):
+        number = whole_number(index)
+        if number is None:
             return None
         if self.token_set == SAMPLE:
-            return _in_sample(corpus, features, place, int(index))
-        return int(index) if place == corpus_identity(corpus) and int(index) < features.n_tokens else None
+            return _in_sample(corpus, features, place, number)
+        return number if place == corpus_identity(corpus) and number < features.n_tokens else None
 
     def title(self, corpus: Corpus) -> str:
         """The feature point, and the token."""

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from store.phrases import whole_number
+
 #: Corners of a polygon, and how far outside the picture they may be, in thousandths of its side.
 MOST_CORNERS, FARTHEST = 200, 2_000
 FEWEST_CORNERS = 3
@@ -104,8 +106,7 @@ def _crossings_are_odd(x: Floats, y: Floats, polygon: Floats) -> NDArray[np.bool
 
 
 def _is_whole(text: str) -> bool:
-    digits = text.removeprefix("-")
-    return digits.isascii() and digits.isdigit() and len(digits) < 8
+    return whole_number(text.removeprefix("-")) is not None
 
 
 def _near(corner: int) -> int:

@@ -21,6 +21,7 @@ from dashboard.points.search import spaced
 from dashboard.web.bounds import matches_of
 from dashboard.web.state import MOST_SOUGHT, WITHIN, Within
 from store import Corpus, StoreError
+from store.phrases import whole_number
 
 Kind = Literal["category", "number"]
 Values = NDArray[np.float64 | np.int64]
@@ -72,7 +73,7 @@ class Column:
         """Code of a category by its name; None for an unknown name."""
         if self.names:
             return self.names.index(name) if name in self.names else None
-        return int(name) if name.isascii() and name.isdigit() and len(name) < 10 else None
+        return whole_number(name)
 
 
 class PointSet(Protocol):

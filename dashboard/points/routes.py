@@ -49,6 +49,7 @@ from dashboard.web.results import cached
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import HEAD, LEAST, MOST_TOKENS, MOST_TOP, TOP, head_numbers
 from store import Corpus
+from store.phrases import whole_number
 
 #: Pixels of a panel's side: of a large one, and of one of a grid.
 MOST_RASTER_SIDE, MOST_GRID_SIDE = 1_200, 400
@@ -114,10 +115,9 @@ class _Panels:
 def _panels_of(corpus: Corpus) -> _Panels:
     """What the query string asks for: by default every head, a layer in a row."""
     every = range(corpus.layers * corpus.heads)
-    asked = request.args.get("heads", "").split(".")
-    heads = tuple(int(head) for head in asked if head.isascii() and head.isdigit() and len(head) < 9)
+    asked = dict.fromkeys(map(whole_number, request.args.get("heads", "").split(".")))
     return _Panels(
-        heads=tuple(head for head in dict.fromkeys(heads) if head in every) or tuple(every),
+        heads=tuple(head for head in asked if head is not None and head in every) or tuple(every),
         columns=bounded("columns", corpus.heads, len(every)),
         side=bounded("side", 96, MOST_GRID_SIDE),
         gap=bounded("gap", 4, 20),

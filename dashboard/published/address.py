@@ -6,6 +6,7 @@ from posixpath import relpath
 from urllib.parse import parse_qs, urlsplit
 
 from store import Corpus
+from store.phrases import whole_number
 from store.schema.model import head_name
 
 #: A field of an address of data that does not name its file: the same in all addresses of a file.
@@ -67,8 +68,8 @@ class Places:
         name = parts.path.strip("/")
         if name == "head":
             return self.folder + head_path(int(fields.get("layer", 0)), int(fields.get("head", 0)))
-        if name == "sentence" and fields.get("sentence", "").isdigit() and int(fields["sentence"]) in self.sentences:
-            return self.folder + sentence_path(int(fields["sentence"]))
+        if name == "sentence" and (sentence := whole_number(fields.get("sentence", ""))) in self.sentences:
+            return self.folder + sentence_path(sentence)
         return self.folder + "map.html" if name == "map" and not fields.keys() - {"model", "layer", "head"} else None
 
     def from_page(self, path: str, href: str) -> str | None:

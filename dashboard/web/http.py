@@ -31,6 +31,7 @@ from dashboard.web.results import DiskCache
 from dashboard.web.served_store import FILE_MEMORY, ServedStore
 from dashboard.web.state import FIELDS, WITHIN, Of
 from store import Corpus, StoreError
+from store.phrases import whole_number
 from store.repository import errors
 from store.schema.model import SOURCES
 
@@ -87,8 +88,8 @@ def check_token(corpus: Corpus, token: int) -> None:
 def bounded(name: str, default: int, most: int, *, fewest: int = 1) -> int:
     """A whole number of the query string, `fewest` to `most`."""
     text = request.args.get(name, "")
-    is_number = text.isascii() and text.isdigit() and len(text) < 12
-    number = max(fewest, min(int(text), most)) if is_number else default
+    written = whole_number(text)
+    number = default if written is None else max(fewest, min(written, most))
     if text and text != str(number):
         note_other_spelling()
     return number

@@ -20,6 +20,7 @@ from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
 from store import Corpus, StoreError
 from store.features import Features
+from store.phrases import whole_number
 from store.repository.arrays import Groups
 
 #: Bytes of the files of all reviews that were read; one of 512 tokens at 20 points of 384 features has 11 MB.
@@ -99,7 +100,7 @@ def review_name(number: int) -> str:
 def review_number(name: str) -> int | None:
     """The index of a review by the name of its token set; None of another one."""
     number = name.removeprefix("review-")
-    return int(number) if number != name and number.isascii() and number.isdigit() else None
+    return whole_number(number) if number != name else None
 
 
 def _key(corpus: Corpus, name: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ingest.run.errors import IngestError, short
+from store.phrases import whole_number
 from store.schema import BLOCK
 from store.schema.pictures import METRICS, ViewName
 
@@ -50,7 +51,7 @@ def _convert(name: str, value: str, kind: type) -> Any:
     try:
         return kind(value)
     except ValueError as error:
-        raise IngestError(f"--{name.replace('_', '-')}={value} is not {KINDS[kind]}.") from error
+        raise IngestError(f"--{name.replace('_', '-')}={short(value)} is not {KINDS[kind]}.") from error
 
 
 #: About 105,000 tokens: with installation the first page is there in under two minutes on two cores.
@@ -220,7 +221,7 @@ class Settings:
             raise IngestError(f"--seed={self.seed} is beyond 64 bits. Give a smaller one.")
         if self.max_length < 3:
             raise IngestError(
-                f"--max-length={self.max_length} leaves no room between [CLS] and [SEP]. Give at least 3."
+                f"--max-length={self.max_length} leaves no room between the special tokens. Give at least 3."
             )
         if self.stage not in STAGES:
             raise IngestError(f"--stage={self.stage} is not known. Give one of {', '.join(STAGES)}.")
@@ -269,9 +270,12 @@ class Settings:
         """Tokens whose vectors are stored; None for all."""
         if self.vectors == EVERY:
             return None
-        if not (self.vectors.isascii() and self.vectors.isdigit()):
-            raise IngestError(f"--vectors={self.vectors} is no number of tokens. Give one, such as 200000, or all.")
-        return int(self.vectors)
+        tokens = whole_number(self.vectors)
+        if tokens is None:
+            raise IngestError(
+                f"--vectors={short(self.vectors)} is no number of tokens. Give one, such as 200000, or all."
+            )
+        return tokens
 
     @property
     def feature_names(self) -> list[ViewName]:
@@ -287,14 +291,13 @@ class Settings:
         """Indices of the whole reviews, or the default."""
         if self.reviews is None:
             return [DEFAULT_REVIEW]
-        numbers = (
-            [] if self.reviews == NONE else [number.strip() for number in self.reviews.split(",") if number.strip()]
-        )
-        if not all(number.isascii() and number.isdigit() for number in numbers):
+        written = [] if self.reviews == NONE else self.reviews.split(",")
+        numbers = [whole_number(number.strip()) for number in written if number.strip()]
+        if None in numbers:
             raise IngestError(
-                f"--reviews={self.reviews} is no list of indices. Give some such as --reviews=3,17, or none."
+                f"--reviews={short(self.reviews)} is no list of indices. Give some such as --reviews=3,17, or none."
             )
-        return list(dict.fromkeys(map(int, numbers)))
+        return [number for number in dict.fromkeys(numbers) if number is not None]
 
     @property
     def view_names(self) -> list[ViewName]:
@@ -309,9 +312,10 @@ def parse_first(first: str | None) -> int | None:
     """Reviews that --first names; None for all, and where it is left out."""
     if first in (None, EVERY):
         return None
-    if not (first.isascii() and first.isdigit() and int(first)):
+    reviews = whole_number(first)
+    if not reviews:
         raise IngestError(f"--first={short(first)} is no number of reviews. Give one, such as 50000, or all.")
-    return int(first)
+    return reviews
 
 
 def parse(arguments: Sequence[str] | None = None) -> Settings:

@@ -15,7 +15,7 @@ from typing import Self
 
 from ingest.run.errors import IngestError, listed, short
 from ingest.run.progress import say
-from store.phrases import many
+from store.phrases import many, whole_number
 from store.schema.corpus import NO_GOVERNOR, ROOT
 
 #: Brackets as the Penn Treebank writes them.
@@ -227,8 +227,9 @@ def _add(sentence: _Sentence, line: str, where: str) -> None:
         )
     first, dash, last = fields[0].partition("-")
     following = str(len(sentence.words) + 1)
-    if dash and first == following and last.isdecimal() and int(last) >= int(first):
-        sentence.multiword[int(first) - 1] = (int(last) - 1, fields)
+    stop = whole_number(last)
+    if dash and first == following and stop is not None and stop >= int(first):
+        sentence.multiword[int(first) - 1] = (stop - 1, fields)
     elif fields[0] == following:
         sentence.words.append(fields)
     elif not _is_empty_node(fields[0]):
@@ -270,11 +271,11 @@ def _value(text: str) -> str:
 
 def _governor(fields: list[str], words: int) -> int:
     """Index of the governor, `ROOT` for a root."""
-    text = fields[GOVERNOR]
-    if not (text.isascii() and text.isdecimal() and int(text) <= words):
-        reason = f"has the governor {short(text)!r} of word {fields[0]}, but its words are 1 to {words}"
+    number = whole_number(fields[GOVERNOR])
+    if number is None or number > words:
+        reason = f"has the governor {short(fields[GOVERNOR])!r} of word {fields[0]}, but its words are 1 to {words}"
         raise UnusableError("with a governor that is no word", reason)
-    return int(text) - 1 if int(text) else ROOT
+    return number - 1 if number else ROOT
 
 
 def _check_tree(governors: list[int]) -> None:

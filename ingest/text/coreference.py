@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ingest.run.errors import IngestError, short
 from ingest.text.annotation import WITHHELD, LeftOut, TextSpans, UnusableError, unescaped
-from store.phrases import many
+from store.phrases import MOST_DIGITS, many, whole_number
 from store.schema.corpus import GENDERS
 
 #: Words of a passage at most: about 128 wordpieces, to which Clark et al. (2019, section 4.3) cut their documents.
@@ -16,7 +16,8 @@ BEGIN, END = re.compile(r"#\s?begin document"), re.compile(r"#\s?end document")
 SENTENCE_ENDS = frozenset(".?!")
 #: Columns of the short form and of CoNLL-2012 -> column of the word; the last column has the brackets of the mentions.
 SHORT_COLUMNS, SHORT_WORD, LONG_COLUMNS, LONG_WORD = 3, 1, 11, 3
-BRACKET = re.compile(r"\((\d+)\)|\((\d+)|(\d+)\)")
+_ENTITY = rf"(?<!\d)\d{{1,{MOST_DIGITS}}}(?!\d)"
+BRACKET = re.compile(rf"\(({_ENTITY})\)|\(({_ENTITY})|({_ENTITY})\)")
 GAP_COLUMNS = ("ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref")
 GAP_VALUES = {"true": True, "false": False}
 
@@ -197,9 +198,9 @@ def _gap_mentions(row: dict[str, str], *, first_entity: int) -> list[tuple[int, 
         if corefers is None:
             reason = f"has {short(row[f'{title}-coref'])!r} as {title}-coref, not TRUE or FALSE"
             raise UnusableError("without an answer", reason)
-        start, spelled = row[f"{title}-offset"], row[title]
-        if not (start.isascii() and start.isdecimal() and spelled and row["Text"].startswith(spelled, int(start))):
-            reason = f"has no {title} {short(spelled)!r} at character {short(start)}"
+        start, spelled = whole_number(row[f"{title}-offset"]), row[title]
+        if start is None or not spelled or not row["Text"].startswith(spelled, start):
+            reason = f"has no {title} {short(spelled)!r} at character {short(row[f'{title}-offset'])}"
             raise UnusableError("whose mentions do not stand in the text", reason)
-        mentions.append((int(start), int(start) + len(spelled), first_entity if corefers else first_entity + number))
+        mentions.append((start, start + len(spelled), first_entity if corefers else first_entity + number))
     return mentions
