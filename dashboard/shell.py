@@ -29,6 +29,7 @@ from dashboard.web.context import MAX_QUERY, Context
 from dashboard.web.paths import root
 from dashboard.web.state import LinkState, encode_fields
 from store import Corpus, Snapshot
+from store.repository.history import SHORT_ID
 
 #: The width (Mantine's 62em) below which the navigation is a drawer.
 NARROW = "md"
@@ -243,7 +244,7 @@ def _model_choice(snapshot: Snapshot, corpus: Corpus) -> object:
 
 
 def _snapshot_line(snapshot: Snapshot) -> str:
-    return f"snapshot {snapshot.id[:8]}, {snapshot.published:%d %b %Y, %H:%M} UTC"
+    return f"snapshot {snapshot.id[:SHORT_ID]}, {snapshot.published:%d %b %Y, %H:%M} UTC"
 
 
 def newer_notice(state: LinkState, newest: Snapshot) -> dmc.Alert:

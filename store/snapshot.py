@@ -19,7 +19,7 @@ from store.head_numbers import HeadNumbers, read_head_numbers
 from store.repository.access import chunks_of, first_line, local_path, open_repository
 from store.repository.checksums import CheckedStore, Checksums
 from store.repository.errors import SchemaMismatch, StoreCorrupt, StoreError, StoreIncomplete
-from store.repository.history import PUBLISHED, bytes_on_disk, check_snapshot, published_snapshot
+from store.repository.history import PUBLISHED, bytes_on_disk, check_snapshot, published_snapshot, snapshot_id
 from store.repository.remote import RemoteStore, read_ahead
 from store.schema import READABLE, SCHEMA_VERSION
 
@@ -53,7 +53,7 @@ class Snapshot:
         self.url = url
         self._kind = kind
         self.repository = repository
-        self.id = snapshot or published_snapshot(repository, url)
+        self.id = snapshot_id(repository, url, snapshot) if snapshot else published_snapshot(repository, url)
         checksums = Checksums(local_path(url))
         checksums.check(f"snapshots/{self.id}")
         check_snapshot(repository, url, self.id)

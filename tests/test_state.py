@@ -23,7 +23,8 @@ from dashboard.web.state import (
     Of,
     browser_table,
 )
-from store import STATISTICS
+from store import STATISTICS, open_corpus
+from store.repository.history import SHORT_ID
 from store.schema.model import SOURCES, varying_statistics
 
 
@@ -241,6 +242,13 @@ def test_an_unknown_snapshot_gives_the_newest(served_store: ServedStore) -> None
     context = resolve(served_store, "/", "?snapshot=AAAAAAAAAAAAAAAAAAAA")
     assert context.snapshot.id == served_store.newest
     assert context.missing_snapshot == "This store has no snapshot AAAAAAAAAAAAAAAAAAAA; showing the newest."
+
+
+def test_the_beginning_of_an_id_that_pages_show_means_its_snapshot(served_store: ServedStore) -> None:
+    newest = served_store.newest
+    context = resolve(served_store, "/", f"?snapshot={newest[:SHORT_ID]}")
+    assert (context.state.snapshot, context.missing_snapshot) == (newest, None)
+    assert open_corpus(served_store.url, snapshot=newest[:SHORT_ID]).snapshot == newest
 
 
 def test_a_tab_whose_snapshot_was_deleted_says_so(served_store: ServedStore) -> None:

@@ -19,6 +19,7 @@ from dashboard.points.point_set import encode
 from dashboard.points.similar import Point
 from dashboard.web.state import LEAST, TOP
 from store import Corpus
+from store.repository.history import SHORT_ID
 from store.schema.model import ROLES, head_name
 from store.schema.pictures import ViewName
 
@@ -74,7 +75,7 @@ class DrawnPoints:
     @property
     def _picture(self) -> Picture:
         corpus, components = self.corpus, self._places.shape[-1]
-        file = FileSource(source=f"{corpus.title}, snapshot {corpus.snapshot[:8]}", stem=corpus.name, notes=[])
+        file = FileSource(source=f"{corpus.title}, snapshot {corpus.snapshot[:SHORT_ID]}", stem=corpus.name, notes=[])
         picture = Picture(
             panels=head_panels(corpus, self.view),
             columns=int(corpus.heads),

@@ -7,6 +7,7 @@ from typing import Any
 
 from dashboard.ui.text import all_of, first_of, has_part
 from store import Corpus, Snapshot
+from store.repository.history import SHORT_ID
 
 #: The setting of an ingest that stands for the default model or data, and the packages that bring them.
 EMBEDDED = "embedded"
@@ -45,7 +46,7 @@ def provenance(snapshot: Snapshot, corpus: Corpus, licences: Mapping[str, str], 
         model=corpus.title,
         data=data,
         facts=facts,
-        source=f"{corpus.title} on {data}, snapshot {snapshot.id[:8]}",
+        source=f"{corpus.title} on {data}, snapshot {snapshot.id[:SHORT_ID]}",
         citation=f"Headscape {_version()}: {corpus.title} on {data}, snapshot {snapshot.id}.",
     )
 

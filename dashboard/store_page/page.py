@@ -35,6 +35,7 @@ from store.describe import (
     describe,
 )
 from store.phrases import many, utc
+from store.repository.history import SHORT_ID
 from store.repository.ingest_status import IngestProgress
 from store.schema.model import head_name
 
@@ -132,7 +133,7 @@ def _publication(described: Description, state: LinkState, old: dict[str, str]) 
     link = dcc.Link("compare with now", href=compared, title=f"What changed since {when}")
     return (
         when,
-        dcc.Link(f"open {snapshot[:8]}", href=opened, title=f"The dashboard as it was, {when}"),
+        dcc.Link(f"open {snapshot[:SHORT_ID]}", href=opened, title=f"The dashboard as it was, {when}"),
         "shown now" if snapshot == described.snapshot else link,
     )
 
@@ -144,7 +145,7 @@ def changes_section(state: LinkState, since: Since | None) -> list[object]:
     if since is None:
         return [html.H2("Changes", id=CHANGES), html.P(_UNREADABLE, role="status")]
     (older, newer), (then, now) = since.snapshots, since.published
-    between = f"From snapshot {older[:8]} to {newer[:8]}, published {utc(now)}."
+    between = f"From snapshot {older[:SHORT_ID]} to {newer[:SHORT_ID]}, published {utc(now)}."
     models = _models(since.changes.models, since.titles)
     return [
         html.H2(f"Changes since {utc(then)}", id=CHANGES),
@@ -301,7 +302,7 @@ def _contents(described: Description, state: LinkState) -> list[object]:
     columns = ("model", "corpus", "sentences", "tokens", "heads", "pictures", "ingested")
     names = {corpus.key: corpus.name for corpus in described.corpora}
     rows = [_model_row(state, model, names[model.corpus]) for model in described.models]
-    published = f"Published {published_at(described.published)} as snapshot {described.snapshot[:8]}{size}."
+    published = f"Published {published_at(described.published)} as snapshot {described.snapshot[:SHORT_ID]}{size}."
     return [
         html.P(published, className="how-to-read", title=described.snapshot),
         *([] if described.fingerprinted else [html.P(_NO_FINGERPRINTS, className="caption")]),

@@ -25,6 +25,7 @@ from dashboard.web.state import LinkState
 from store import Corpus, Snapshot
 from store.phrases import FORMULA, PROVENANCE, guarded
 from store.repository.files import is_full
+from store.repository.history import SHORT_ID
 
 if TYPE_CHECKING:
     import pyarrow
@@ -91,14 +92,14 @@ def provenance_of(snapshot: Snapshot, corpus: Corpus, state: LinkState) -> dict[
     if links.every_model:
         every = Provenance.of(snapshot, list(snapshot.models))
         return {
-            "source": f"{len(every.models)} models on {every.corpus}, snapshot {snapshot.id[:8]}",
+            "source": f"{len(every.models)} models on {every.corpus}, snapshot {snapshot.id[:SHORT_ID]}",
             "stem": every.stem,
         }
     other = links.second_model(snapshot, corpus, state) if links.second_model else None
     provenance = Provenance.of(snapshot, [corpus.name, *([other.name] if other else [])])
     models = _both_models(corpus, other, subtracts=links.subtracts) if other else corpus.title
     return {
-        "source": f"{models} on {provenance.corpus}, snapshot {snapshot.id[:8]}",
+        "source": f"{models} on {provenance.corpus}, snapshot {snapshot.id[:SHORT_ID]}",
         "stem": provenance.stem,
     }
 

@@ -233,7 +233,7 @@ def resolve(
     state = LinkState(
         page=page,
         model=corpus.name if len(snapshot.models) > 1 or written.get("model") == corpus.name else None,
-        snapshot=snapshot.id if snapshot.id == written.get("snapshot") else None,
+        snapshot=snapshot.id if written.get("snapshot") and not missing else None,
         view=_view(reader, ingest),
         other=_other(reader, page, corpus),
         **_values(reader),

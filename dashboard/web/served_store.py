@@ -18,7 +18,7 @@ from dashboard.web.results import Cache
 from store import Snapshot
 from store.repository.access import local_path, open_repository
 from store.repository.errors import SnapshotNotFound
-from store.repository.history import check_snapshot, publication_stamp, published_snapshot
+from store.repository.history import check_snapshot, publication_stamp, published_snapshot, snapshot_id
 from store.repository.ingest_status import IngestOutcome, IngestProgress, ingest_outcome, ingest_progress
 
 #: Readers who wait while a large file is made for another one.
@@ -131,13 +131,14 @@ class ServedStore:
         return newest
 
     def snapshot(self, name: str | None = None) -> Snapshot:
-        """A snapshot by its id, or the newest. A response reads one snapshot only.
+        """A snapshot by its id or the first characters that pages show, or the newest. A response reads one snapshot only.
 
         Raises
         ------
         SnapshotNotFound
             Where there is no such snapshot; it may have been deleted since it was opened.
         """
+        name = name and snapshot_id(self._repository, self.url, name)
         key = name or self.newest
         with self._lock:
             opened: Snapshot | None = self._open.get(key)

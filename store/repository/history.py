@@ -12,6 +12,8 @@ from store.repository.errors import SnapshotNotFound, StoreCorrupt, StoreIncompl
 
 #: Metadata key of a commit that was published: the time, as ISO 8601.
 PUBLISHED = "published"
+#: Characters of an id that pages show.
+SHORT_ID = 8
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,14 @@ def history(repository: Repository, url: str, *, snapshot: str | None = None) ->
             when = datetime.fromisoformat(str(info.metadata[PUBLISHED]))
             publications.append(Publication(info.id, when, info.message))
     return publications
+
+
+def snapshot_id(repository: Repository, url: str, name: str) -> str:
+    """The id of the publication that a name means: an id, or the characters of one that pages show; else the name."""
+    if len(name) != SHORT_ID:
+        return name
+    ids = [publication.snapshot for publication in history(repository, url)]
+    return next((each for each in ids if each.startswith(name)), name)
 
 
 def check_snapshot(repository: Repository, url: str, snapshot: str) -> None:
