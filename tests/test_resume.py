@@ -71,7 +71,7 @@ def _signal_after(moment: str, how: signal.Signals) -> None:
 def flags(tiny_model: Path, tiny_data: Path) -> Callable[[str], list[str]]:
     def flags(place: str) -> list[str]:
         options = {"store": place, "model": str(tiny_model), "data": str(tiny_data), "max-length": "24"}
-        options |= {"views": "pca-exact-2d", "features": "none", "annotate": "none"}
+        options |= {"views": "pca-exact-2d", "features": "none", "annotate": "none", "mixing": "none"}
         options["sentences"] = str(SENTENCES)
         return [part for name, value in options.items() for part in (f"--{name}", value)]
 

@@ -142,3 +142,20 @@ def test_the_process_has_bounds_of_time_and_memory() -> None:
 def test_what_cannot_be_read_is_one_sentence(request_of_trial: Request) -> None:
     with pytest.raises(Refusal, match="no feature points of 'review-77'"):
         fit_apart(replace(request_of_trial, token_set="review-77"), lambda *_: None)
+
+
+SLOW_ENOUGH = """
+import sys, time
+from dashboard.ui.apart import Bounds, answer_apart
+answer_apart(sys.argv[1], lambda request, tell: (time.sleep(0.002), request)[1], Bounds("", "", ""))
+"""
+
+
+def test_a_process_answers_requests_that_follow_each_other_at_once() -> None:
+    own, other = Pipe()
+    with other:
+        process = subprocess.Popen([sys.executable, "-c", SLOW_ENOUGH, str(other.fileno())], pass_fds=[other.fileno()])
+    with process, own:
+        for number in range(300):
+            own.send(number)
+            assert own.recv() == number

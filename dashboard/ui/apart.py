@@ -147,8 +147,8 @@ def _answer(connection: Connection, watch: Watch, bounds: Bounds) -> Any:
 
 def answer_apart(descriptor: str, work: Callable[[Any, Tell], object], bounds: Bounds) -> None:
     """Answer requests, in the process of its own, until the other end of the connection is closed."""
-    connection, working = Connection(int(descriptor)), threading.Event()
-    threading.Thread(target=_end_with, args=(connection, working), daemon=True).start()
+    connection, working, looking = Connection(int(descriptor)), threading.Event(), threading.Lock()
+    threading.Thread(target=_end_with, args=(connection, working, looking), daemon=True).start()
     keep_within(bounds)
     with suppress(EOFError, OSError):
         while True:
@@ -156,17 +156,23 @@ def answer_apart(descriptor: str, work: Callable[[Any, Tell], object], bounds: B
             signal.alarm(bounds.seconds)
             working.set()
             answer = _result(lambda: work(request, lambda share, stage: connection.send(Told(share, stage))), bounds)  # noqa: B023
-            working.clear()
+            with looking:
+                working.clear()
             signal.alarm(bounds.idle)
             connection.send(answer)
 
 
-def _end_with(connection: Connection, working: threading.Event) -> None:
-    """Nothing is sent to this process while it works: what can be read then is the end of the connection."""
+def _end_with(connection: Connection, working: threading.Event, looking: threading.Lock) -> None:
+    """Nothing is sent to this process while it works: what can be read then is the end of the connection.
+
+    The lock holds back the end of the work, after which the next request can be read, while the connection is looked at.
+    """
     while True:
         working.wait()
-        if connection.poll(LOOK_SECONDS) and working.is_set():
-            os._exit(0)
+        with looking:
+            if working.is_set() and connection.poll():
+                os._exit(0)
+        sleep(LOOK_SECONDS)
 
 
 def keep_within(bounds: Bounds) -> None:
