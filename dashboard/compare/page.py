@@ -375,8 +375,7 @@ def _model_choice(state: LinkState, two: ModelPair, others: Mapping[str, str]) -
     return html.Div(
         [
             marked(two, 0),
-            badge(1),
-            choice("other", "Model B", others, two.other.name, 300, of_data=True),
+            html.Div([badge(1), choice("other", "Model B", others, two.other.name, 300, of_data=True)], className="model-b"),
             action("Swap A and B", swapped.href),
         ],
         className="controls which",

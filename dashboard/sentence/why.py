@@ -179,7 +179,7 @@ def why_panel(context: Context, shown: ShownSentence) -> list[object]:
 def draw_why(shown: WhyPair | None) -> list[object]:
     """A bar for each part; how to get them without a pair."""
     if shown is None:
-        return [html.P(_EMPTY, className="caption")]
+        return [html.P(_EMPTY, className="caption until-pair")]
     widest = max(map(abs, shown.above.values())) or 1.0
     rows = [_row(PARTS[name], part, widest) for name, part in shown.above.items()]
     total = html.Tr([html.Th("sum", scope="row"), html.Td(signed(shown.total, 2), className="number"), html.Td()])
