@@ -152,6 +152,14 @@ def test_the_page_says_what_a_trial_is_and_how_to_make_it_permanent(fitted: Cont
     assert "Trial: UMAP of all places together" in str(layout(fitted).above)
 
 
+@pytest.mark.usefixtures("fit")
+def test_the_caption_of_a_trial_on_one_place_names_the_place_once(served_store: ServedStore) -> None:
+    search = "trial=60&fit=L00.mixed&neighbors=5"
+    tried(resolve(served_store, "features", search), Job())
+    below = str(layout(resolve(served_store, "features", f"{search}&fview=trial")).below)
+    assert "UMAP fitted on L0 head outputs, a few tokens." in below
+
+
 def test_other_parameters_show_the_picture_of_the_store(fitted: Context) -> None:
     other = resolve(fitted.served_store, "features", f"{SHOWN}&metric=cosine")
     assert "A trial" not in str(layout(other).below)

@@ -36,7 +36,12 @@ def picture_by_lot(request: Request) -> TrialPicture:
     points = open_corpus(request.url, snapshot=request.snapshot).features(request.token_set).points
     lot = np.random.default_rng(0)
     coordinates = lot.integers(0, 65536, (len(points), request.trial.tokens, 2)).astype(np.uint16)
-    facts = {"title": request.trial.view.title, "fitted_on": "a few tokens", "placed": "by lot", "judged_on": "nothing"}
+    facts = {
+        "title": request.trial.view.title,
+        "fitted_on": "a few tokens at the place where it is",
+        "placed": "by lot",
+        "judged_on": "nothing",
+    }
     return TrialPicture(coordinates, lot.random(len(points)), facts | {"parameters": {"neighbors": 15}})
 
 

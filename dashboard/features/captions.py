@@ -94,8 +94,10 @@ def _method(shown: FeatureView) -> list[object]:
     placed = [f"Other tokens are placed {attributes['placed']}."] if attributes.get("placed") else []
     about = [f"{', '.join(titles)}." if titles else "", *placed, _axes(shown.series), _bases(shown)]
     sizes = " Each panel fits its tokens: do not compare sizes across panels." if shown.series.fitted else ""
+    title, fitted_on = str(attributes["title"]), str(attributes["fitted_on"])
+    fitted = fitted_on.partition(" at the place ")[0] if " fitted on " in title else f"fitted on {fitted_on}"
     return [
-        f"{attributes['title']}, fitted on {attributes['fitted_on']}.{sizes}",
+        f"{title}, {fitted}.{sizes}",
         info("the picture", " ".join(filter(None, about))),
     ]
 
