@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import store
-from ingest.run.errors import IngestError
+from ingest.run.errors import IngestError, short
 from ingest.text.reviews import Reviews, find_data, has_split, read_reviews
 from tests.hub_cache import cached_data
 from tests.test_hub import write_glue
@@ -250,6 +250,20 @@ def test_files_of_different_forms_are_refused(tmp_path: Path) -> None:
         (tmp_path / name).write_text("text\n")
     with pytest.raises(IngestError, match=r"differ in their form: a\.csv and b\.jsonl\. Give --data="):
         read(tmp_path / "*")
+
+
+def test_a_folder_of_two_forms_says_which_files_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    films = write_shards(tmp_path / "films")
+    (films / "more.csv").write_text("text,label\nA film,1\n")
+    (films / "dataset_info.json").write_text("{}")
+    assert texts_and_labels(read(films)) == SEVEN
+    (said,) = capsys.readouterr().out.splitlines()
+    assert said == (
+        f"1 file of {short(films)} left out, of another form than .parquet: more.csv. "
+        "To read these, give --data=<a pattern of files of one form>."
+    )
 
 
 @pytest.mark.parametrize(("split", "part"), [("test", "has no split 'test', it has: train. Give --data-split=train")])

@@ -17,8 +17,10 @@ import pyarrow.parquet as pq
 
 from ingest.run.checkpoint import is_file, sha256
 from ingest.run.errors import IngestError, listed, short
-from ingest.text.lines import ARROWS, ENOUGH, POINTER, check_is, check_not_another, kind_of
+from ingest.run.progress import say
+from ingest.text.lines import ARROWS, ENOUGH, POINTER, check_is, check_not_another, is_compressed, kind_of
 from ingest.text.table import PARQUET, Table, form_of, form_with_columns, plain, plain_type, read_table
+from store.phrases import many
 
 #: Files of `datasets`: an Arrow stream, as a rule.
 ARROW = ".arrow"
@@ -168,6 +170,25 @@ def splits_of_folder(folder: Path, config: str | None) -> Mapping[str, list[Path
             f"The folder {short(folder)} holds no data. Give --data=<a folder of Parquet, Arrow, csv or json files, or one that save_to_disk wrote>."
         )
     return found
+
+
+def say_left_out(folder: Path, splits: Mapping[str, list[Path]]) -> None:
+    """Say which files of a folder are in no split for their form: `datasets` reads one form, and leaves out the others."""
+    if (folder / SPLITS).is_file() or (folder / STATE).is_file():
+        return
+    from datasets.data_files import FILES_TO_IGNORE
+
+    forms = {path.suffix for paths in splits.values() for path in paths}
+    left = [
+        path.name
+        for path in _of_known_form(folder)
+        if path.suffix not in forms and path.name not in FILES_TO_IGNORE and not is_compressed(path)
+    ]
+    if left:
+        say(
+            f"{many(len(left), 'file')} of {short(folder)} left out, of another form than {listed(sorted(forms))}: {listed(left)}. "
+            "To read these, give --data=<a pattern of files of one form>."
+        )
 
 
 def chosen_split(splits: Iterable[str], split: str | None, *, of: str) -> str:
