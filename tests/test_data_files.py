@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.run.checkpoint import sha256
 from ingest.run.errors import IngestError
+from ingest.run.files import sha256
 from ingest.text.reviews import Reviews, find_data, read_reviews
 from tests.complaints import INSTRUCTION
 

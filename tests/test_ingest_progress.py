@@ -18,7 +18,7 @@ from dashboard.web.context import resolve
 from dashboard.web.errors import stage_line
 from dashboard.web.served_store import ServedStore
 from ingest import pipeline
-from ingest.run.checkpoint import sha256
+from ingest.run.files import sha256
 from ingest.run.progress import NotedBar, bar, noting
 from ingest.run.settings import Settings
 from ingest.text.lines import read_lines

@@ -17,7 +17,7 @@ from torch import Tensor
 from ingest.family.protocol import Family
 from ingest.run.checkpoint import Checkpoint, model_config
 from ingest.run.errors import IngestError, listed, short
-from ingest.text.lines import ENOUGH, POINTER, kind_of
+from ingest.run.files import check_fetched
 
 Shapes = Mapping[str, tuple[int, ...]]
 #: Numbers that are weights themselves; others are to be scaled or unpacked first. By the names of safetensors and torch.
@@ -78,7 +78,7 @@ def _check_files(checkpoint: Checkpoint) -> None:
 def _tensors_of(checkpoint: Checkpoint, path: Path) -> Tensors:
     """Every tensor of one file; raises as `stored_tensors`."""
     about = f"{path.name} of {short(checkpoint.name)}"
-    _check_fetched(path, about)
+    check_fetched(path, about)
     try:
         if path.suffix == ".safetensors":
             return _safetensors(path)
@@ -92,13 +92,6 @@ def _tensors_of(checkpoint: Checkpoint, path: Path) -> Tensors:
         raise refused(checkpoint, f"{path.name}: {type(error).__name__}") from error
     _check_named(content, about)
     return {name: StoredTensor(tuple(weight.shape), str(weight.dtype)) for name, weight in content.items()}
-
-
-def _check_fetched(path: Path, about: str) -> None:
-    """Refuse the pointer that stands for a file in a clone without Git LFS."""
-    with path.open("rb") as file:
-        if kind_of(file.read(ENOUGH)) == POINTER:
-            raise IngestError(f"{about} is {POINTER.what}. {POINTER.remedy}")
 
 
 def _check_named(content: object, about: str) -> None:

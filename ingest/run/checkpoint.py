@@ -7,20 +7,16 @@ files. Nothing of a config.json reaches the model but what `model_config` takes.
 
 import hashlib
 import json
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
-from importlib.util import find_spec
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from ingest.family import FAMILIES, family_of, find_family
 from ingest.family.protocol import Family
 from ingest.run.errors import IngestError, is_unreachable, listed, short
-from ingest.run.progress import bar
+from ingest.run.files import check_fetched, is_file, is_folder, package_folder, sha256
 from ingest.run.settings import EMBEDDED
 from store import Snapshot, StoreError, open_snapshot
 
@@ -235,52 +231,10 @@ def _read_config(folder: Path) -> dict[str, Any]:
 
 def _read_json(folder: Path, file: str) -> dict[str, Any]:
     try:
+        check_fetched(folder / file, f"{folder}/{file}")
         return dict(json.loads((folder / file).read_text("utf-8")))
     except (OSError, TypeError, ValueError, RecursionError) as error:
         raise IngestError(f"{folder}/{file} is not readable as JSON. Save the model again.") from error
-
-
-def sha256(paths: list[Path]) -> str:
-    """Hash of the files' bytes, one after the other."""
-    digest = hashlib.sha256()
-    try:
-        with bar("checksum", total=sum(map(os.path.getsize, paths)), unit="B", delay=1) as progress:
-            for piece in chain.from_iterable(map(_pieces, paths)):
-                digest.update(piece)
-                progress.update(len(piece))
-    except OSError as error:
-        raise IngestError(f"{error.filename} cannot be read ({error.strerror}). Check that you may read it.") from error
-    return digest.hexdigest()
-
-
-def _pieces(path: Path) -> Iterator[bytes]:
-    with open(path, "rb") as file:
-        while piece := file.read(1 << 20):
-            yield piece
-
-
-def is_file(path: Path) -> bool:
-    """Whether the file exists; a name that is too long for a path is no file."""
-    with suppress(OSError):
-        return path.is_file()
-    return False
-
-
-def is_folder(path: Path) -> bool:
-    """Whether the folder exists."""
-    with suppress(OSError):
-        return path.is_dir()
-    return False
-
-
-def package_folder(package: str) -> Path:
-    """Where an installed package keeps its files; the package itself is not imported."""
-    spec = find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        raise IngestError(
-            f"The package {package} is not installed. Install the extra: pip install 'headscape[ingest]', or '.[ingest]' in a clone."
-        )
-    return Path(next(iter(spec.submodule_search_locations)))
 
 
 def held_data(url: str) -> list[str]:

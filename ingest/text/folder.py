@@ -15,10 +15,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ingest.run.checkpoint import is_file, sha256
 from ingest.run.errors import IngestError, listed, short
+from ingest.run.files import check_fetched, is_file, sha256
 from ingest.run.progress import say
-from ingest.text.lines import ARROWS, ENOUGH, POINTER, check_is, check_not_another, is_compressed, kind_of
+from ingest.text.lines import ARROWS, check_not_another, is_compressed
 from ingest.text.table import PARQUET, Table, form_of, form_with_columns, plain, plain_type, read_table
 from store.phrases import many
 
@@ -129,10 +129,7 @@ def _mapped(path: Path) -> pa.Table:
 def _check_fetched(path: Path) -> None:
     if not is_file(path):
         raise IngestError(f"{short(path.parent)} lists {short(path.name)}, which is not there. {COPY}")
-    with path.open("rb") as file:
-        first = file.read(ENOUGH)
-    if kind_of(first) == POINTER:
-        check_is(path, first)
+    check_fetched(path, short(path))
 
 
 TRAIN = "train"

@@ -16,8 +16,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from ingest.run.checkpoint import is_commit, is_folder
+from ingest.run.checkpoint import is_commit
 from ingest.run.errors import IngestError, causes, is_unreachable, short
+from ingest.run.files import is_folder
 from ingest.run.progress import bar, say
 from ingest.text.folder import TRAIN, arrow_table, chosen_split, no_configuration, read_shards, splits_of_folder
 from ingest.text.table import OWN, Table, cache_folder

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from ingest.run.errors import IngestError, short
+from ingest.run.files import POINTER, POINTER_START
 from ingest.run.progress import bar
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ GZIPPED = Kind("what is compressed with gzip", "Name it {name}.gz, or unpack it.
 ZIPPED = Kind("a zip archive", "Give the unpacked file.")
 PARQUET_FILE = Kind("Parquet", "Name it {stem}.parquet.")
 ARROWS = tuple(Kind(what, "Name it {stem}.arrow.") for what in ("an Arrow file", "an Arrow stream"))
-POINTER = Kind("a pointer of Git LFS, not the data", "Run `git lfs pull` in its folder, then the same command.")
 #: How files begin.
 SIGNATURES: Mapping[bytes, Kind] = {
     b"\x1f\x8b": GZIPPED,
@@ -60,7 +60,7 @@ SIGNATURES: Mapping[bytes, Kind] = {
     b"\x89HDF\r\n\x1a\n": Kind("HDF5", AS_CSV),
     b"\x93NUMPY": Kind("an array of numpy", AS_CSV),
     **{bytes([0x80, protocol]): Kind("a pickle of Python", AS_CSV) for protocol in range(2, 6)},
-    b"version https://git-lfs.github.com/spec/": POINTER,
+    POINTER_START: Kind(*POINTER),
 }
 #: Names in a zip archive that say what it is.
 IN_ZIP = {

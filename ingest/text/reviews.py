@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute
 
-from ingest.run.checkpoint import is_file, is_folder, package_folder, sha256
 from ingest.run.errors import IngestError, listed, short
+from ingest.run.files import is_file, is_folder, package_folder, sha256
 from ingest.run.settings import EMBEDDED
 from ingest.text.annotation import Annotation
 from ingest.text.columns import Column, Columns, find_columns, label_column

@@ -17,8 +17,9 @@ import numpy as np
 import zarr
 from numpy.typing import NDArray
 
-from ingest.run.checkpoint import Checkpoint, sha256
+from ingest.run.checkpoint import Checkpoint
 from ingest.run.errors import IngestError, short
+from ingest.run.files import sha256
 from ingest.run.parallel import fit_later
 from ingest.run.progress import bar, say
 from ingest.run.settings import NONE, Settings

@@ -8,7 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ingest.run.checkpoint import EMBEDDED_PACKAGE, package_folder
+from ingest.run.checkpoint import EMBEDDED_PACKAGE
+from ingest.run.files import package_folder
 
 #: Words of a sentence, sentences of a review, at most; both are uniform from 4 and from 1.
 WORDS, SENTENCES = 38, 22
