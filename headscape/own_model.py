@@ -19,7 +19,7 @@ from torch import Tensor
 from dashboard.notebook.sentence import sentence_widget
 from dashboard.notebook.widget import Widget
 from dashboard.sentence.change import NO_CHANGE
-from dashboard.sentence.checkpoint import MOST_CHARACTERS, encoded
+from dashboard.sentence.checkpoint import MOST_CHARACTERS, encoded, readable
 from dashboard.sentence.sentence import Sentence
 from dashboard.web.errors import Refusal
 from ingest.encode.hidden_words import GuessingModel
@@ -85,7 +85,7 @@ def encode_text(ready: GuessingModel, text: str, other: str | None = None) -> Se
     if other is not None:
         _check_text("other", other)
     try:
-        sentence = encoded(ready, text, other or "", NO_CHANGE).sentence
+        sentence = encoded(ready, readable(text), readable(other or ""), NO_CHANGE).sentence
     except Refusal as refused:
         raise IngestError(str(refused)) from refused
     if sentence.cut:

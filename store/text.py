@@ -11,7 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from store.repository.arrays import Groups, with_written_attributes
-from store.repository.errors import NotIngested, StoreError
+from store.repository.errors import NotIngested, StoreError, is_integer
 from store.schema.corpus import CONTINUATION, NO_WORD, PAD
 from store.words import Words
 
@@ -205,6 +205,8 @@ class CorpusText:
 
     def sentence_rows(self, sentence: int) -> slice:
         """Rows of the token axis that hold a sentence. StoreError where the corpus has no such sentence."""
+        if not is_integer(sentence):
+            raise StoreError(f"A sentence is a whole number, not {sentence!r}. Give a number from 0.")
         if not 0 <= sentence < self.n_sentences:
             raise StoreError(f"sentence={sentence} is out of range. Choose 0 to {self.n_sentences - 1}.")
         start = int(self.sentences.row_start.values[sentence])

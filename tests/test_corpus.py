@@ -124,6 +124,12 @@ def test_an_unknown_sentence_is_refused(sentence: int, odd_corpus: store.Corpus)
         odd_corpus.sentence_rows(sentence)
 
 
+@pytest.mark.parametrize("sentence", ["1", 1.0, None])
+def test_a_sentence_is_named_by_a_whole_number(sentence: Any, odd_corpus: store.Corpus) -> None:
+    with pytest.raises(StoreError, match=rf"^A sentence is a whole number, not {sentence!r}\. Give a number from 0\.$"):
+        odd_corpus.sentence_rows(sentence)
+
+
 @pytest.mark.parametrize(
     ("layer", "head", "sentence"),
     [

@@ -151,6 +151,11 @@ def test_a_text_that_is_not_read_is_refused(texts: tuple[Any, ...], sentence: st
         headscape.sentence(bert, tokenizer, *texts)
 
 
+def test_half_a_surrogate_pair_is_read_as_a_question_mark(bert: Any, tokenizer: Any) -> None:
+    shown, expected = (headscape.sentence(bert, tokenizer, text) for text in ("A \ud800 film", "A ? film"))
+    assert shown.pattern.identical(expected.pattern)
+
+
 def test_a_tokenizer_of_another_vocabulary_is_refused(bert: Any) -> None:
     other = transformers.BertTokenizer(vocab={"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4, "film": 5})
     with pytest.raises(IngestError, match=r"not that of .*: it has 6 wordpieces, .* Give the tokenizer that was saved"):
@@ -169,7 +174,10 @@ def test_what_is_no_tokenizer_is_refused(bert: Any) -> None:
         headscape.sentence(bert, {}, "film")
 
 
-@pytest.mark.parametrize("options", [{"show": "tree"}, {"layer": 9}, {"heads": [7]}, {"heads": []}])
+@pytest.mark.parametrize(
+    "options",
+    [{"show": "tree"}, {"layer": 9}, {"layer": "0"}, {"layer": 1.0}, {"heads": [7]}, {"heads": []}, {"heads": "0"}],
+)
 def test_a_view_or_head_that_is_not_there_is_refused(options: dict[str, Any], bert: Any, tokenizer: Any) -> None:
     with pytest.raises(StoreError, match="Choose"):
         headscape.sentence(bert, tokenizer, "A film.", **options)

@@ -17,6 +17,7 @@ from dashboard.sentence.sentence import Floats, PatternOptions, Sentence, Unit, 
 from dashboard.ui.theme import PALETTE, head_colours
 from dashboard.web.state import MATRIX_SCALES, PAIRS
 from store import StoreError
+from store.repository.errors import is_integer
 from store.schema.model import head_name
 from store.window import Window
 
@@ -189,7 +190,12 @@ def sentence_widget(
     chosen = list(range(every)) if heads is None else list(heads)
     if show not in SHOWN:
         raise StoreError(f"There is no view {show!r}. Choose one of {', '.join(SHOWN)}.")
-    if not chosen or not all(0 <= layer < layers and 0 <= head < every for head in chosen):
+    if not chosen or not (_has(layer, layers) and all(_has(head, every) for head in chosen)):
         last = head_name(layers - 1, every - 1)
         raise StoreError(f"{name} has the heads L0 H0 to {last}. Choose a layer, and one or more heads of it.")
     return Widget(DrawnSentence(name, sentence, show, layer, chosen, first))
+
+
+def _has(number: object, count: int) -> bool:
+    """Whether so many layers, or heads, have one of this number."""
+    return is_integer(number) and number in range(count)

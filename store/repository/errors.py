@@ -61,7 +61,7 @@ class StoreCorrupt(StoreError):
 
 def check_head(layer: int, head: int, *, layers: int, heads: int) -> None:
     """Raise StoreError where a model of so many layers, of so many heads each, has no such head. Both count from 0."""
-    if not (_is_whole(layer) and _is_whole(head)):
+    if not (is_integer(layer) and is_integer(head)):
         raise StoreError(f"A layer and a head are whole numbers, not {layer!r} and {head!r}. Give numbers from 0.")
     if not (0 <= layer < layers and 0 <= head < heads):
         raise StoreError(
@@ -69,7 +69,7 @@ def check_head(layer: int, head: int, *, layers: int, heads: int) -> None:
         )
 
 
-def _is_whole(number: object) -> bool:
+def is_integer(number: object) -> bool:
     """Of Python or of numpy."""
     try:
         index(number)  # type: ignore[arg-type]
