@@ -1,5 +1,9 @@
 """Benchmarks measure what the product runs. That all of them call what is there is shown by their types (`make lint`)."""
 
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -51,6 +55,21 @@ def shares(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shares]:
     threads = torch.get_num_threads()
     yield shares
     torch.set_num_threads(threads)
+
+
+def test_variables_that_make_leaves_empty_stand_in_the_way_of_no_benchmark() -> None:
+    empty = dict.fromkeys(
+        re.findall(r"^([A-Z_]+) \?=$", (Path(__file__).parents[1] / "Makefile").read_text("utf-8"), re.MULTILINE), ""
+    )
+    assert "REVIEWS" in empty
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.bench", "nope"],
+        env=os.environ | empty,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.stderr.startswith("There is no benchmark nope. There are: ingest, ")
 
 
 def test_a_made_up_store_can_be_counted(tiny_data: Path, tmp_path: Path) -> None:

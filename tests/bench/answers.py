@@ -26,8 +26,8 @@ from store.schema.corpus import IDLE
 from tests.bench.arrival import COLUMNS, Scores, last_point, row, scores_of, without_and_alone
 from tests.bench.table import show
 
-MODEL = os.environ.get("MODEL", "data/finetuned")
-REVIEWS, TOKENS = int(os.environ.get("REVIEWS", "500")), 64
+MODEL = os.environ.get("MODEL") or "data/finetuned"
+REVIEWS, TOKENS = 500, 64
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 
 
