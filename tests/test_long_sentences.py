@@ -8,16 +8,20 @@ from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 from scipy.special import softmax
 
+from dashboard.app import create_app
 from dashboard.notebook.sentence import sentence_widget
 from dashboard.points.similar import linked_pieces
 from dashboard.relations.example import MarkedPair, Marking, window_of
+from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.picture import ShownSentence, sentence_picture
 from dashboard.sentence.routes import neuron
 from dashboard.sentence.ruler import draw_rulers, key_ruler, read_rulers
 from dashboard.sentence.sentence import PatternOptions, Sentence, parse_options, shown_pattern
 from dashboard.web.errors import Refusal
+from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.attention import attention_pattern
@@ -25,7 +29,11 @@ from store.kernels.bias import AttentionBias, LayerBias
 from store.kernels.mixing import layer_matrix, roll_out
 from store.kernels.rows import attention_rows
 from store.window import WINDOW, Window
+from tests.browser import Open, followed, listening
+from tests.client import FakeTyped
 from tests.components import components
+from tests.sentence_page import link_fields, pieces, sentence_page
+from tests.sentence_page import shown as shown_page
 from tests.sentences import one_sentence
 
 TOKENS = 400
@@ -190,3 +198,40 @@ def test_words_to_mark_are_those_of_a_window(fields: dict[str, object], first: i
     state = LinkState(page="relations").with_(**fields)
     marked = (MarkedPair(0, 200, 3),) if "example" in fields else ()
     assert window_of(state, Marking(["word"] * TOKENS, 1, marked)).first == first
+
+
+# -- in a browser ---------------------------------------------------------------------------------------
+
+
+class LongTyped(FakeTyped):
+    """Whatever is typed has 400 tokens."""
+
+    def is_encoded(self, *_: object, **__: object) -> bool:
+        return True
+
+    def encode(self, corpus: Corpus, *_: object, **__: object) -> Sentence:
+        return one_sentence(layers=corpus.layers, heads=corpus.heads, tokens=TOKENS)
+
+
+def test_rulers_move_the_windows_by_key_and_by_click_and_the_keys_follow_the_queries_again(
+    open_page: Open, tiny_store: str
+) -> None:
+    served_store = ServedStore(tiny_store)
+    served_store.put(TypedSentences, LongTyped())  # type: ignore[arg-type]
+    with listening(create_app(served_store).server) as address:
+        page = sentence_page(open_page, address, text="film")
+        queries, keys = (page.get_by_role("scrollbar", name=name) for name in ("Queries", "Keys"))
+        queries.focus()
+        with followed(page):
+            page.keyboard.press("End")
+        assert link_fields(shown_page(page))["window"] == str(TOKENS - WINDOW)
+        assert pieces(page)[-1] == "[SEP]"
+        expect(queries).to_have_attribute("aria-valuetext", f"tokens {TOKENS - WINDOW + 1} to {TOKENS} of {TOKENS}")
+        expect(keys).to_have_attribute("aria-valuetext", f"tokens {TOKENS - WINDOW + 1} to {TOKENS} of {TOKENS}")
+        with followed(page):
+            keys.click(position={"x": 1, "y": 8})
+        assert (pieces(shown_page(page))[-1], pieces(page, "key")[0]) == ("[SEP]", "[CLS]")
+        with followed(page):
+            page.get_by_role("link", name="follow the queries").click()
+        assert "keywindow" not in link_fields(shown_page(page))
+        assert pieces(page, "key")[-1] == "[SEP]"

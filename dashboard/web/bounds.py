@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from dashboard.web.paths import links_of
 from dashboard.web.state import (
+    MOST_OF_PAIR,
     OF_WORDS,
     TRIAL,
     WITHIN,
@@ -15,6 +16,8 @@ from store.features import Features
 from store.kernels.rules import roles_for
 from store.schema.pictures import JOINT
 
+#: Special tokens of a pair at most; each other wordpiece of a typed text takes a byte of the link, or more.
+SPECIAL = 4
 Bounds = Mapping[Of, range | tuple[str, ...]]
 
 
@@ -30,7 +33,7 @@ def bounds_of(snapshot: Snapshot, corpus: Corpus, page: str) -> Bounds:
         Of.MATCHES: matches_of(corpus),
         Of.SENTENCES: range(corpus.n_sentences if links_of(page).stored_sentences else corpus.counted_sentences),
         Of.COUNTED_SENTENCES: range(corpus.counted_sentences),
-        Of.POSITIONS: range(int(corpus.attributes["config"].get("max_position_embeddings", longest))),
+        Of.POSITIONS: range(max(longest, MOST_OF_PAIR + SPECIAL)),
         Of.LENGTHS: range(1, longest + 1),
         Of.LABELS: tuple(corpus.label_names),
         Of.ROLES_OF_HEADS: tuple(roles_for(words=corpus.has_words)),
