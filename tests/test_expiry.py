@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 import store
+from store.repository import history as history_module
 from store.repository.access import open_repository
 from store.repository.errors import SnapshotNotFound, StoreNotFound
 from store.repository.history import expire, history
 from store.repository.writer import Writer
 from store.verify import verify
-from tests.interruption import interrupted
+from tests.interruption import interrupted, interruption
 
 Ingest = Callable[..., str]
 
@@ -50,6 +51,14 @@ def test_expiring_frees_chunks_of_old_snapshots_only(copy: str) -> None:
     snapshots, freed = expire(copy, timedelta(0))
     assert snapshots > 2
     assert 0 < freed <= before - size() + freed * 0.05
+
+
+def test_an_expiry_that_is_killed_leaves_every_snapshot_sound(copy: str) -> None:
+    with interruption((history_module, "rewrite_checksums"), after=0):
+        expire(copy, timedelta(0))
+    assert sentences_by_snapshot(copy) == [15]
+    expire(copy, timedelta(0))
+    assert store.open_corpus(copy).n_sentences == 15
 
 
 def test_an_expired_snapshot_is_reported_as_missing(copy: str) -> None:

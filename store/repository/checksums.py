@@ -100,10 +100,11 @@ class Checksums:
         return f"{path} does not match its checksum." if differs else None
 
 
-def record_checksums(store: Path) -> None:
-    """Add every file that is not listed yet to the list."""
+def record_checksums(store: Path, only: Set[str] | None = None) -> None:
+    """Add every file, or each of some, that is not listed yet to the list."""
     listed = _read(store)
-    _write(store, listed, new=[path for path in file_stamps(store) if path not in listed])
+    new = [path for path in file_stamps(store) if path not in listed and (only is None or path in only)]
+    _write(store, listed, new=new)
 
 
 def relist(store: Path) -> None:

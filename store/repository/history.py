@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from icechunk import IcechunkError, Repository
 
 from store.repository.access import MAIN, first_line, local_path, mend_advice, open_repository, read_with_retry, writing
-from store.repository.checksums import Checksums, file_stamps, rewrite_checksums
+from store.repository.checksums import Checksums, file_stamps, forget, record_checksums, rewrite_checksums
 from store.repository.errors import SnapshotNotFound, StoreCorrupt, StoreIncomplete
 
 #: Metadata key of a commit that was published: the time, as ISO 8601.
@@ -121,7 +121,14 @@ def expire(url: str, age: timedelta, now: datetime | None = None) -> tuple[int, 
             return 0, 0
         before = file_stamps(path) if path else {}
         oldest = repository.lookup_snapshot(replaced[0].snapshot).written_at
+        rewritten = f"snapshots/{replaced[0].snapshot}"
+        if (
+            path
+        ):  # `history` has checked it; until it is listed anew it would look damaged, for good where this process ends
+            forget(path, {rewritten})
         expired = repository.expire_snapshots(oldest)
+        if path:
+            record_checksums(path, only={rewritten})
         freed = repository.garbage_collect(oldest)
         if path:
             rewrite_checksums(path, before)
