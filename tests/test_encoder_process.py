@@ -1,5 +1,7 @@
 """One process has the model, however many workers ask: it encodes a sentence once, ends with its server, and is started anew."""
 
+import fcntl
+import os
 import subprocess
 import sys
 import time
@@ -30,7 +32,7 @@ from dashboard.sentence.sentence import stored_sentence
 from dashboard.web.admission import current_tell, steps_told_to
 from dashboard.web.corpus_model import CorpusModel
 from dashboard.web.errors import NotYet, Refusal
-from dashboard.web.processes import ServerFolder, server_folder
+from dashboard.web.processes import ServerFolder, locked, server_folder
 from store import Corpus
 
 pytestmark = pytest.mark.slow
@@ -261,3 +263,35 @@ def test_a_sentence_that_several_workers_ask_for_is_encoded_once() -> None:
         assert list(pool.map(ask, range(4))) == ["encoded"] * 4
     assert ask(5) == "encoded"
     assert passes == [(LOST, "film", "")]
+
+
+def test_a_process_that_waits_for_another_leaves_it_its_socket_and_its_name() -> None:
+    with server_folder() as folder, folder.encoding():
+        folder.socket.touch()
+        waiting = subprocess.Popen([sys.executable, "-m", "dashboard.sentence.encoder", str(folder.path), "60"])
+        known = psutil.Process(waiting.pid)
+        try:
+            until(lambda: any(file.path.endswith("encoder-process") for file in known.open_files()))
+            assert folder.socket.exists()
+            assert folder.encoder_process == os.getpid()
+        finally:
+            waiting.kill()
+            waiting.wait()
+
+
+def test_who_looks_for_the_process_is_not_taken_for_it() -> None:
+    with server_folder() as folder:
+        with folder.encoding():
+            assert folder.encoder_process == os.getpid()
+        with (folder.path / "encoder-process").open() as looking:
+            assert locked(looking, fcntl.LOCK_SH)
+            assert folder.encoder_process is None
+
+
+def test_a_process_that_cannot_read_a_request_is_idle_again() -> None:
+    with server_folder() as folder:
+        process, (own, other) = EncoderProcess(folder, 0.0, Encoder()), Pipe()
+        own.send_bytes(b"cno_module_of_this_name\nRequest\n.")
+        with own, pytest.raises(ModuleNotFoundError):
+            process._answer(other)
+        assert process._is_idle()

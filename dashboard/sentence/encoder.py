@@ -302,10 +302,9 @@ class RemoteEncoder:
         return self._existing_connection() or self._started(deadline)
 
     def _existing_connection(self) -> Connection | None:
-        try:
+        with suppress(OSError):  # no process listens
             return Client(str(self._folder.socket), "AF_UNIX")
-        except OSError:  # no process listens
-            return None
+        return None
 
     def _started(self, deadline: float) -> Connection:
         """A connection to the process that this worker starts, or another worker has started meanwhile."""
@@ -324,8 +323,7 @@ class RemoteEncoder:
             return connection
 
     def _start(self) -> "subprocess.Popen[bytes]":
-        module = "dashboard.sentence.encoder"
-        command = own_module(module, str(self._folder.path), str(self._idle))
+        command = own_module("dashboard.sentence.encoder", str(self._folder.path), str(self._idle))
         # In a session of its own: Ctrl-C in a terminal is the server's; it ends when the server has ended.
         process = subprocess.Popen(
             command,
@@ -369,8 +367,7 @@ class EncoderProcess:
     """Answers every connection with one sentence, or with the `Refusal` of it."""
 
     def __init__(self, folder: ServerFolder, idle: float, encoder: Encoder | None = None) -> None:
-        self._folder = folder
-        self._idle = idle
+        self._folder, self._idle = folder, idle
         self._encoder = encoder or Encoder()
         self._cache = Cache(BUDGET)
         self._under_way = 0
@@ -379,8 +376,7 @@ class EncoderProcess:
 
     def serve(self) -> None:
         """Serve until there was no request for `idle` seconds, or the server has ended."""
-        self._folder.socket.unlink(missing_ok=True)  # of one that died
-        with self._folder.encoding(), Listener(str(self._folder.socket), "AF_UNIX", BACKLOG) as listener:
+        with self._folder.encoding(), self._listener() as listener:
             for work in (self._end_with_server, self._end_when_idle):
                 threading.Thread(target=work, daemon=True).start()
             while True:
@@ -388,14 +384,20 @@ class EncoderProcess:
                     connection = listener.accept()
                     threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
 
+    def _listener(self) -> Listener:
+        self._folder.socket.unlink(missing_ok=True)  # of one that died: no other process is in `encoding`
+        return Listener(str(self._folder.socket), "AF_UNIX", BACKLOG)
+
     def _answer(self, connection: Connection) -> None:
         with self._lock:
             self._under_way += 1
-        with connection, suppress(EOFError, OSError):  # the reader has left
-            connection.send(self._result(connection.recv(), connection))
-        with self._lock:
-            self._under_way -= 1
-            self._last = time.monotonic()
+        try:
+            with connection, suppress(EOFError, OSError):  # the reader has left
+                connection.send(self._result(connection.recv(), connection))
+        finally:
+            with self._lock:
+                self._under_way -= 1
+                self._last = time.monotonic()
 
     def _result(self, request: Request | Changed, connection: Connection) -> object:
         """A client sends one request; anything readable after it is the end of the connection."""

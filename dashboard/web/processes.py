@@ -55,8 +55,9 @@ class ServerFolder:
     @contextmanager
     def encoding(self) -> Iterator[None]:
         """The encoder process lives within the context, for `encoder_process`."""
-        with self._encoder.open("w") as file:
+        with self._encoder.open("a") as file:  # while this one waits, the id is that of another
             fcntl.flock(file, fcntl.LOCK_EX)
+            file.truncate(0)
             try:
                 os.write(file.fileno(), str(os.getpid()).encode())
             except OSError as error:  # its memory is then missing among the metrics
@@ -69,7 +70,8 @@ class ServerFolder:
         """The process id of the encoder process; None where there is none."""
         try:
             with self._encoder.open() as file:
-                return None if locked(file) else int(file.read() or 0) or None
+                # Shared, so that two that look at once do not take each other for the encoder process.
+                return None if locked(file, fcntl.LOCK_SH) else int(file.read() or 0) or None
         except FileNotFoundError:
             return None
 
@@ -109,10 +111,10 @@ def server_folder() -> Iterator[ServerFolder]:
             folder.remove()
 
 
-def locked(file: IO[str]) -> bool:
+def locked(file: IO[str], kind: int = fcntl.LOCK_EX) -> bool:
     """Lock an open file until it is closed; False where another thread or process has locked it."""
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
