@@ -3,10 +3,13 @@
 import threading
 import time
 from collections.abc import Callable
+from errno import ENOSPC
+from functools import partial
+from typing import Any
 
 import pytest
 
-from dashboard.web.admission import Room, WaitingLine
+from dashboard.web.admission import Meter, Room, WaitingLine, metered_by
 from dashboard.web.errors import NotYet, Refusal
 
 
@@ -118,6 +121,29 @@ def test_an_error_ends_the_turn() -> None:
         raise ZeroDivisionError
     with turns.turn(here):
         assert turns.waiting == 0
+
+
+class FullDisk(Meter):
+    """Whose file cannot be written."""
+
+    def joined(self, queue: str) -> None:  # noqa: ARG002
+        raise OSError(ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize(
+    "enter",
+    [
+        lambda: partial(WaitingLine(0, "Busy. Try again in a few seconds.").turn, here),
+        lambda: Room(1, "Busy. Try again in a few seconds.", name="room").entered,
+    ],
+    ids=["line", "room"],
+)
+def test_a_reader_who_cannot_be_counted_makes_room(enter: Callable[[], Callable[[], Any]]) -> None:
+    entered = enter()
+    with pytest.raises(OSError, match="No space"), metered_by(FullDisk()), entered():
+        pass
+    with entered():
+        pass
 
 
 def test_a_reader_beyond_a_room_is_refused_and_does_not_wait() -> None:

@@ -18,7 +18,7 @@ from dashboard.access.person import Person, sign_request
 from dashboard.app import create_app
 from dashboard.monitoring.logs import LONGEST_PATH, AccessLog, Entry, Lines, check_file
 from dashboard.monitoring.metrics import Metrics
-from dashboard.monitoring.monitor import WatchedApplication
+from dashboard.monitoring.monitor import Monitor, WatchedApplication
 from dashboard.serving import Serving
 from dashboard.web.addresses import PEER, AddressList, address_list
 from dashboard.web.admission import WaitingLine, metered_by
@@ -287,3 +287,21 @@ def test_the_length_of_a_streamed_answer_is_counted(log: Path) -> None:
     assert b"".join(answer) == b"onethree"
     answer.close()  # type: ignore[attr-defined]
     assert entries(log)[-1]["bytes"] == 8
+
+
+class Enough(BaseException):
+    """Ends what measures a worker."""
+
+
+def test_a_worker_is_measured_again_after_an_error(tiny_store: str) -> None:
+    monitor, asked = Monitor(ServedStore(tiny_store)), iter([OSError(), 3, Enough()])
+
+    def connections() -> int:
+        number = next(asked)
+        if isinstance(number, BaseException):
+            raise number
+        return number
+
+    with pytest.raises(Enough):
+        monitor._measure(connections)
+    assert value(monitor.text().decode(), "headscape_open_connections") == 3

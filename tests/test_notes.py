@@ -10,7 +10,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from dashboard.notes.database import migrations
+from dashboard.notes.database import Database, migrations
 from dashboard.notes.note import (
     MOST_TAGS,
     MOST_TEXT,
@@ -40,6 +40,29 @@ def test_a_note_is_read_as_it_was_written(notes: Notes) -> None:
     note = notes.add(ANN, HEADS, HEAD, Draft("**Hello** 🙂", ("previous", "to check")))
     assert notes.note(note.id) == note
     assert (note.title, note.author, note.version, note.origin.model_name) == ("L3 H1", "ann", 1, "tiny")
+
+
+class WritesMeanwhile:
+    """A database in which a note is written once, between a reading and its answer."""
+
+    def __init__(self, database: Database, write: Callable[[], object]) -> None:
+        self._database, self._writes = database, iter([write])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._database, name)
+
+    def read(self, work: Callable[[Any], Any]) -> Any:
+        read = self._database.read(work)
+        if write := next(self._writes, None):
+            write()
+        return read
+
+
+@pytest.mark.parametrize("read", [lambda notes: notes.counts(HEADS).get(HEAD, 0), lambda notes: notes.version()])
+def test_what_was_read_before_a_write_is_not_shown_after_it(read: Callable[[Notes], object], notes: Notes) -> None:
+    notes.database = WritesMeanwhile(notes.database, lambda: notes.add(ANN, HEADS, HEAD, HELLO))  # type: ignore[assignment]
+    before = read(notes)
+    assert read(notes) != before
 
 
 def test_a_reply_stands_below_its_note(notes: Notes) -> None:

@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ from dashboard.app import create_app
 from dashboard.features import reading
 from dashboard.features.data import FoundReview, FoundReviews
 from dashboard.features.page import FEATURES, picture
-from dashboard.features.reading import EMPTY, MISSING, UNKNOWN, UNREADABLE, Reading, Request
+from dashboard.features.reading import BOUNDS, EMPTY, MISSING, UNKNOWN, UNREADABLE, Reading, Request
 from dashboard.features.review_choice import read_review, seek_reviews
-from dashboard.ui.apart import Watch
+from dashboard.ui.apart import MARGIN, Apart, Watch
 from dashboard.ui.work import Job
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import ReaderLeft, Refusal
@@ -259,6 +260,20 @@ def test_one_process_reads_one_review_after_the_other_and_ends_when_it_is_cancel
     with pytest.raises(ReaderLeft):
         real.read(corpus, OTHER + 1, Left())
     assert readers() == []
+
+
+@pytest.mark.slow
+def test_a_process_that_is_about_to_end_is_not_asked(tiny_store: str) -> None:
+    served_store = ServedStore(tiny_store)
+    corpus = resolve(served_store, "features", "").corpus
+    apart = Apart("dashboard.features.reading", replace(BOUNDS, idle=int(MARGIN)))
+    real = Reading(served_store, apart.ask)
+    assert real.seek(corpus, "film", Job()).among == 60
+    (ending,) = readers()
+    assert real.seek(corpus, "music", Job()).among == 60
+    (process,) = readers()
+    assert process != ending
+    apart.end()
 
 
 class Left(Job):

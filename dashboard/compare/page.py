@@ -375,7 +375,9 @@ def _model_choice(state: LinkState, two: ModelPair, others: Mapping[str, str]) -
     return html.Div(
         [
             marked(two, 0),
-            html.Div([badge(1), choice("other", "Model B", others, two.other.name, 300, of_data=True)], className="model-b"),
+            html.Div(
+                [badge(1), choice("other", "Model B", others, two.other.name, 300, of_data=True)], className="model-b"
+            ),
             action("Swap A and B", swapped.href),
         ],
         className="controls which",

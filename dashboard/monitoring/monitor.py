@@ -5,10 +5,11 @@ and noted in the metrics and in the access log.
 """
 
 import json
+import logging
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -44,6 +45,7 @@ HEADER = "X-Request-ID"
 NO_PROXIES = AddressList()
 #: An id that a proxy may give.
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+log = logging.getLogger("headscape")
 #: Seconds between two measurements of a worker.
 MEASURE_SECONDS = 1.0
 #: Seconds between two samples, and samples that are kept: an hour.
@@ -186,11 +188,21 @@ class Monitor:
             writer = stack.enter_context((self._served_store.folder / "history-writer").open("w"))
             next_sample = 0.0
             while True:
-                self.measure(connections())
-                if time.monotonic() >= next_sample and locked(writer):
-                    self.add_sample()
-                    next_sample = time.monotonic() + SAMPLE_SECONDS
+                with _going_on():
+                    self.measure(connections())
+                    if time.monotonic() >= next_sample and locked(writer):
+                        next_sample = time.monotonic() + SAMPLE_SECONDS
+                        self.add_sample()
                 time.sleep(MEASURE_SECONDS)
+
+
+@contextmanager
+def _going_on() -> Iterator[None]:
+    """Log what fails, so that the next measurement is made all the same."""
+    try:
+        yield
+    except Exception:
+        log.exception("could not measure this worker")
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,8 @@ class Notes:
         self._counts: TTLCache[tuple[str, str], Mapping[Target, int]] = TTLCache(CORPORA, COUNTED)
         self._versions: TTLCache[tuple[()], str] = TTLCache(1, COUNTED)
         self._fits: LRUCache[tuple[str, str], dict[Target, bool]] = LRUCache(CORPORA)
+        #: Writes of this process: what was read before one is not kept after it.
+        self._writes = 0
         self._counting = Lock()
 
     @classmethod
@@ -148,6 +150,7 @@ class Notes:
             return self.database.write(work)
         finally:
             with self._counting:
+                self._writes += 1
                 self._counts.clear()
                 self._versions.clear()
 
@@ -190,23 +193,25 @@ class Notes:
         """How many notes and replies there are on each target that fits a corpus."""
         key = (corpus.snapshot, corpus.name)
         with self._counting:
-            counts, fits = self._counts.get(key), self._fits.setdefault(key, {})
+            counts, fits, writes = self._counts.get(key), self._fits.setdefault(key, {}), self._writes
         if counts is None:
             counts = {
                 target: count for target, count in self.database.read(_counted).items() if _fit(target, corpus, fits)
             }
             with self._counting:
-                self._counts[key] = counts
+                if writes == self._writes:
+                    self._counts[key] = counts
         return counts
 
     def version(self) -> str:
         """A text that is another one after every change."""
         with self._counting:
-            version = self._versions.get(())
+            version, writes = self._versions.get(()), self._writes
         if version is None:
             version = self.database.read(_version)
             with self._counting:
-                self._versions[()] = version
+                if writes == self._writes:
+                    self._versions[()] = version
         return version
 
 

@@ -28,6 +28,8 @@ from dashboard.web.processes import environment, locked, own_module
 NICE = 5
 #: One thread for each product, as workers have the cores; and no progress bars, which would be for a terminal.
 ALONE = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "TQDM_DISABLE": "1"}
+#: Seconds before the end of its idle time from which a process is asked no more: it may end before it hears of it.
+MARGIN = 5.0
 #: Takes the share that is done, 0 to 1, and what is done now; raises where nobody waits any more.
 Watch = Callable[[float, str | None], None]
 Tell = Callable[[float, str], object]
@@ -81,6 +83,7 @@ class Apart:
     def __init__(self, module: str, bounds: Bounds) -> None:
         self._module, self._bounds = module, bounds
         self._connection: Connection | None = None
+        self._asked_until = 0.0
         self.end: Callable[[], object] = lambda: None
 
     def ask(self, request: object, watch: Watch) -> Any:
@@ -95,14 +98,21 @@ class Apart:
         except BaseException:
             self.end()
             raise
+        self._asked_until = monotonic() + self._bounds.idle - MARGIN
         if isinstance(answer, Refusal):
             raise answer
         return answer
 
     def _started(self) -> Connection:
         """The connection to the process that waits, or to a new one."""
-        if self._connection is not None and not self._connection.closed and not self._connection.poll():
-            return self._connection
+        connection = self._connection
+        if (
+            connection is not None
+            and not connection.closed
+            and not connection.poll()
+            and monotonic() < self._asked_until
+        ):
+            return connection
         self.end()
         own, other = Pipe()
         with other:

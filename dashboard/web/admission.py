@@ -79,8 +79,8 @@ class Room:
                 meter.refused(self._name)
                 raise NotYet(self._busy)
             self.taken += 1
-        meter.joined(self._name)
         try:
+            meter.joined(self._name)
             yield
         finally:
             with self._lock:
@@ -110,6 +110,7 @@ class WaitingLine:
         """Wait for the turn and hold it within the context. Raises `Refusal` where the queue is full or the reader left."""
         own, began = self._join(), monotonic()
         try:
+            current_meter().joined(self._name)
             while not own.wait(LOOK_SECONDS):
                 _check_present(has_left)
                 self._check_time(began + self._patience)
@@ -125,7 +126,6 @@ class WaitingLine:
                 raise self._refusal()
             self._queue.append(Event())
             self._queue[0].set()
-            current_meter().joined(self._name)
             return self._queue[-1]
 
     def _check_time(self, deadline: float) -> None:
@@ -137,11 +137,11 @@ class WaitingLine:
         return NotYet(self._busy)
 
     def _leave(self, own: Event) -> None:
-        current_meter().left(self._name)
         with self._lock:
             self._queue.remove(own)
             if self._queue:
                 self._queue[0].set()
+        current_meter().left(self._name)
 
 
 class FairWaitingLine:
