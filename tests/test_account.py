@@ -37,6 +37,7 @@ def test_a_token_is_shown_once_and_kept_by_no_cache_and_no_log(
     bob: FlaskClient, script: FlaskClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, "headscape")
     answer = bob.post("/account", data={"days": "10"})
     assert answer.headers["Cache-Control"] == "no-store"
     assert "It is valid for 10 days." in answer.text

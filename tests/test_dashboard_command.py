@@ -32,14 +32,20 @@ class Described(command.Commands):
         self.stop()
 
 
+@pytest.fixture(autouse=True)
+def signals() -> Iterator[None]:
+    """The command listens to SIGTERM."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
 @pytest.fixture
 def ingest() -> Iterator[Popen]:
     """An ingest that never ends by itself."""
-    before = signal.getsignal(signal.SIGTERM)
     with subprocess.Popen(["sleep", "600"]) as process:
         yield process
         process.kill()
-    signal.signal(signal.SIGTERM, before)
 
 
 def ctrl_c() -> None:

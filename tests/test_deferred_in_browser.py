@@ -32,7 +32,7 @@ class SlowSearch:
         self._search = similar.similar_tokens
 
     def __call__(self, corpus: Corpus, point: Point) -> similar.Similar:
-        self.may.wait(20)
+        self.may.wait(120)
         if self.refuses:
             raise Refusal(REFUSED, 503)
         if self.is_busy:

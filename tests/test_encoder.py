@@ -97,7 +97,7 @@ def busy(tiny_corpus: Corpus) -> Iterator[TypedSentences]:
 
     def stay() -> bool:
         began.set()
-        return not over.wait(20)
+        return not over.wait(120)
 
     reader = threading.Thread(target=typed.encode, args=(tiny_corpus, "film", "", stay))
     reader.start()

@@ -240,6 +240,7 @@ def test_nothing_secret_is_logged_or_linked(
     browser: FlaskClient, provider: FakeProvider, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, "headscape")
     link = way_back(browser, provider)
     answer = browser.get(link)
     query = parse_qs(urlsplit(link).query)

@@ -65,7 +65,7 @@ def test_a_publication_waits_until_its_reader_asks_for_it_in_the_header_or_in_th
         is_closed_each_way(narrow)
         ingest(Path(few), sentences=20)
         newest = page.locator("#newer").get_by_role("link", name="Open the newest")
-        expect(newest).to_be_visible(timeout=15_000)
+        expect(newest).to_be_visible()
         assert page.locator(".frame").bounding_box() == before
         with followed(page):
             page.locator("label").filter(has_text="size by norm").click()

@@ -239,6 +239,7 @@ def test_another_site_may_link_to_a_page(client: FlaskClient) -> None:
 
 def test_nothing_secret_is_logged_or_linked(server: Flask, caplog: pytest.LogCaptureFixture) -> None:  # noqa: F811
     caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, "headscape")
     client = server.test_client()
     form = {"name": "my secret password", "password": "my other secret", "next": "/head"}
     refused = client.post("/login", data=form)

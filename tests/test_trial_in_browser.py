@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from dashboard.app import create_app
 from dashboard.web.served_store import ServedStore
-from tests.browser import DRAWN, Open, changed, choose, drawn, listening, picture, seen
+from tests.browser import DRAWN, SECONDS, Open, changed, choose, drawn, listening, picture, seen
 from tests.trials import FakeFit, with_fake_fit
 
 
@@ -46,10 +46,10 @@ def test_a_trial_is_drawn_and_another_one_is_cancelled(page: Page, fit: tuple[Fa
     fake.ended.clear()
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_role("alert")).to_have_text("The trial was cancelled.")
-    assert fake.ended.wait(2)
+    assert fake.ended.wait(SECONDS)
     run(page)
     expect(page.locator(".job")).to_contain_text("Fitting UMAP: 50%")
     fake.ended.clear()
     choose(page, "Metric", "cosine")
-    assert fake.ended.wait(5)
+    assert fake.ended.wait(SECONDS)
     assert [request.trial.neighbors for request in fake.requests] == [7, 30, 30]

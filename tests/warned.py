@@ -20,6 +20,8 @@ def warned() -> Iterator[list[str]]:
     level = log.level
     log.addHandler(handler)
     log.setLevel(logging.WARNING)
-    yield handler.messages
-    log.setLevel(level)
-    log.removeHandler(handler)
+    try:
+        yield handler.messages
+    finally:
+        log.setLevel(level)
+        log.removeHandler(handler)
