@@ -23,15 +23,6 @@ def test_page_store_tells_where_every_number_comes_from(client: FlaskClient, tin
     assert "headscape ingest --store=" in page
 
 
-def test_the_first_page_is_asked_for_once_before_what_shows_it(open_page: Open, tiny_server: str) -> None:
-    page, asked = open_page("about:blank"), []
-    page.on("request", lambda request: asked.append(request.url.removeprefix(tiny_server)))
-    page.goto(f"{tiny_server}/statistics")
-    expect(page.locator("#above h1")).to_be_visible()
-    assert asked.count("/data/page") == 1
-    assert asked.index("/data/page") < asked.index("/_dash-layout")
-
-
 def is_closed_each_way(page: Page) -> None:
     """The pages are a drawer: it says which one is open, and Escape, a click beside it and its button close it."""
     drawer, button = page.get_by_role("dialog", name="Pages"), page.get_by_role("button", name="Open the pages")

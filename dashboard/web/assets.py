@@ -33,7 +33,7 @@ VERSION = "Headscape-Version"
 #: Packages whose scripts a page fetches when it needs them.
 SCRIPTS = ("dash", "dash-mantine-components", "plotly")
 #: Assets that the page names itself, where Dash would add a script for each.
-NAMED = r"(color_scheme|first_page)\.js|\.mjs$|(notebook|published)\.css$"
+NAMED = r"color_scheme\.js|\.mjs$|(notebook|published)\.css$"
 #: Folders and sheets that no page has: a notebook and a published site get them from `dashboard.notebook.modules`.
 ELSEWHERE = ("notebook", "published")
 #: Dash starts when the modules have run: they are deferred, and this event comes after them.

@@ -27,8 +27,6 @@ interface Window {
     restyle(chart: unknown, changes: Record<string, unknown[]>): Promise<unknown>;
   };
   headscape: Record<string, unknown>;
-  /** The request for the page that a tab opens with, until it is taken (assets/first_page.js). */
-  firstPage?: { wait: string; body: string; response: Promise<Response> };
 }
 
 interface Figure {

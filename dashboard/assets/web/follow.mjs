@@ -275,7 +275,7 @@ const [FIRST_PROGRESS_MS, NEXT_PROGRESS_MS] = [400, 500];
 const NO_PROGRESS = "The server puts this page together.";
 
 /** A name for a wait that nobody guesses, as dashboard/ui/work.py checks it. */
-const newWait = () => window.firstPage?.wait ?? randomHex(8);
+const newWait = () => randomHex(8);
 
 /** What the server does now for the page; a fixed sentence where it does not say. @param {string} wait */
 async function progressOf(wait) {

@@ -104,17 +104,6 @@ async function download(event) {
   else if (response?.status !== 401) show("unsaved", (await response?.text()) ?? UNREACHABLE, "Reload the page", here);
 }
 
-/**
- * The answer to the request for the first page, which was sent before this module was there; null for any other.
- * @param {string} url @param {unknown} body
- */
-export function takeFirst(url, body) {
-  const first = window.firstPage;
-  if (!first || url !== pathOf("data/page")) return null;
-  delete window.firstPage;
-  return first.body === String(body) ? first.response : null;
-}
-
 /** Watches the responses to all requests of the page, and its downloads. */
 export function watchSession() {
   const { fetch } = window;
@@ -122,7 +111,7 @@ export function watchSession() {
     const given = /** @type {Partial<Request>} */ (request);
     const url = given.url ?? String(request);
     if (new URL(url, window.location.href).origin !== window.location.origin) return fetch(request, options);
-    const send = () => takeFirst(url, options.body) ?? fetch(request, { ...options, redirect: "manual" });
+    const send = () => fetch(request, { ...options, redirect: "manual" });
     const response = await persistent(send, options.body, (answer) => kindOf(answer) === "lost");
     return checked(response, url, options.method ?? given.method);
   };
