@@ -165,7 +165,7 @@ def opening(profile: BrowserContext, spare_pages: list[Page], *, may_fail: bool 
 
     def listen(message: ConsoleMessage) -> None:
         if message.type == "error":
-            errors.append(message.text)
+            errors.append(f"{message.text} {message.location['url']}")
 
     def complain(error: Error) -> None:
         errors.append(str(error))
