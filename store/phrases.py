@@ -1,4 +1,7 @@
-"""Counts and dates as a person reads them, whole numbers as a person writes them, and texts in CSV files as a spreadsheet opens them: what begins like a formula has an apostrophe before it."""
+"""Counts and dates as a person reads them, whole numbers as a person writes them, and texts of CSV files as a spreadsheet opens them.
+
+What begins like a formula has an apostrophe before it.
+"""
 
 import re
 from collections.abc import Mapping

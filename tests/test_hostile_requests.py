@@ -119,9 +119,9 @@ def test_a_malformed_request_is_refused(text: str, client: FlaskClient, caplog: 
 
 def refused(response: Any, status: int, caplog: pytest.LogCaptureFixture) -> None:
     assert (response.status_code, response.mimetype) == (status, "text/plain"), response.text
-    (record,) = (record for record in caplog.records if record.name == "headscape")
-    assert (record.levelname, record.exc_info) == ("WARNING", None)
-    assert len(record.getMessage()) < 300
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert caplog.records[0].exc_info is None
+    assert len(caplog.records[0].getMessage()) < 300
 
 
 @pytest.mark.parametrize("path", ["os/x", "dash/nothing.js", "dash/../app.py", "numpy/core.py", "\x00/x"])

@@ -122,9 +122,8 @@ def expire(url: str, age: timedelta, now: datetime | None = None) -> tuple[int, 
         before = file_stamps(path) if path else {}
         oldest = repository.lookup_snapshot(replaced[0].snapshot).written_at
         rewritten = f"snapshots/{replaced[0].snapshot}"
-        if (
-            path
-        ):  # `history` has checked it; until it is listed anew it would look damaged, for good where this process ends
+        # `history` has checked this file; until it is listed anew it would look damaged, for good where this process ends.
+        if path:
             forget(path, {rewritten})
         expired = repository.expire_snapshots(oldest)
         if path:
