@@ -58,14 +58,13 @@ def _help(topics: Iterable[Topic]) -> html.Dialog:
         _keys("In a picture (Tab to it first)", PICTURE_KEYS),
         _keys("In a sentence (Tab to its tokens first)", SENTENCE_KEYS),
     ]
+    title = html.Div([html.H2("Help", id="help-title"), _close("help", "Close")], className="dialog-title")
+    shortcuts = _part("Keyboard shortcuts", [html.Div(keys, className="key-lists")], is_open=True)
     return html.Dialog(
         [
-            html.Div([html.H2("Help", id="help-title"), _close("help", "Close")], className="dialog-title"),
-            html.P(tour_button("New to attention? Five steps on one sentence")),
+            *condensed([title, html.P(tour_button("New to attention? Five steps on one sentence"))], "help-above"),
             _part("Glossary", [html.Div(_LOADING, id="glossary")]),
-            _part("Keyboard shortcuts", [html.Div(keys, className="key-lists")], is_open=True),
-            *_documentation(),
-            *_citation(),
+            *condensed([shortcuts, *_documentation(), *_citation()], "help-below"),
         ],
         id="help",
         className="dialog",
@@ -83,7 +82,7 @@ def _part(title: str, content: list[Any], *, is_open: bool = False) -> html.Deta
 
 
 def _keys(title: str, keys: Mapping[str, str]) -> html.Section:
-    rows = [html.Div([html.Dt(Markup(tree=[["kbd", {}, key]])), html.Dd(action)]) for key, action in keys.items()]
+    rows = [html.Div([html.Dt(html.Kbd(key)), html.Dd(action)]) for key, action in keys.items()]
     return html.Section([html.H3(title), html.Dl(rows)])
 
 
@@ -109,24 +108,17 @@ def _tour() -> html.Dialog:
     back: Any = {"data-turn": -1}
     ahead: Any = {"data-turn": 1}
     live: Any = {"aria-live": "polite"}
+    title = [html.H2("Attention in five steps", id="tour-title"), _close("tour", "Skip")]
+    end = [
+        html.Button("Back", type="button", className="plain", **back),
+        html.Span(className="tour-place"),
+        html.Button("Next", type="button", className="plain", **ahead),
+    ]
     return html.Dialog(
         [
-            html.Div(
-                [
-                    html.H2("Attention in five steps", id="tour-title"),
-                    _close("tour", "Skip"),
-                ],
-                className="dialog-title",
-            ),
+            *condensed(html.Div(title, className="dialog-title"), "tour-title-bar"),
             html.Div(_LOADING, id="tour-steps", **live),
-            html.Div(
-                [
-                    html.Button("Back", type="button", className="plain", **back),
-                    html.Span(className="tour-place"),
-                    html.Button("Next", type="button", className="plain", **ahead),
-                ],
-                className="tour-end",
-            ),
+            *condensed(html.Div(end, className="tour-end"), "tour-buttons"),
         ],
         id="tour",
         className="dialog",
