@@ -103,7 +103,9 @@ def _trained_head(checkpoint: "Checkpoint") -> str:
     from ingest.run.errors import IngestError
 
     try:
-        return {"mlm": "masked wordpieces", "classification": "labels"}[find_kind(checkpoint)]
+        return {"mlm": "masked wordpieces", "next": "the next wordpiece", "classification": "labels"}[
+            find_kind(checkpoint)
+        ]
     except IngestError:
         return "none: head importance does not apply"
 

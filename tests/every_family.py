@@ -43,7 +43,7 @@ def make_families(place: Path, families: Iterable[str]) -> str:
     """A store of these families on a treebank, with every stage of an ingest; returns its address."""
     bank = write_treebank(place.with_suffix(".conllu"))
     for name in families:
-        kind = "mlm" if "mlm" in BY_TYPE[name].architectures else ""
+        kind = next((loss for loss in ("mlm", "next") if loss in BY_TYPE[name].architectures), "")
         limits = _LIMITS if kind else {**_LIMITS, "importance": 0}
         model = save_family(place.with_suffix(".models") / name, name, kind)
         ingest_small(

@@ -155,7 +155,7 @@ def test_a_classifier_is_judged_by_its_own_loss(ingest: Ingest, tmp_path: Path) 
 
 
 def test_a_model_that_guesses_nothing_is_refused_before_anything_is_computed(complaint: Callable[..., str]) -> None:
-    assert "predicts neither masked words nor labels" in complaint(importance=SENTENCES, sentences=BUDGET)
+    assert "predicts neither words nor labels" in complaint(importance=SENTENCES, sentences=BUDGET)
 
 
 def test_the_default_model_is_refused_too(complaint: Callable[..., str]) -> None:

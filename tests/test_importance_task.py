@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.encode.sample import take_sentences
-from ingest.heads.importance import NO_ANSWER, held_out, hidden_tokens, label_outputs, label_task, masked_task
+from ingest.heads.importance import (
+    NO_ANSWER,
+    held_out,
+    hidden_tokens,
+    label_outputs,
+    label_task,
+    masked_task,
+    next_task,
+)
 from ingest.run.errors import IngestError
 from ingest.text.blocks import Block, PlannedCorpus, plan
 from store.schema.corpus import CLS, SEP
@@ -130,3 +138,10 @@ def test_names_that_are_not_those_of_the_data_are_no_numbers() -> None:
 def test_a_classifier_needs_labels() -> None:
     with pytest.raises(IngestError, match=r"has no labels\. Name their column with --label="):
         label_outputs({}, [])
+
+
+def test_the_next_wordpiece_is_asked_of_every_token_but_before_a_special_token_and_at_the_end() -> None:
+    task = next_task(make_sentences([5, 3]))
+    none = NO_ANSWER
+    np.testing.assert_array_equal(task.answer, [1001, 1002, 1003, none, none, 1006, none, none])
+    assert (task.kind, task.answers) == ("next", 4)

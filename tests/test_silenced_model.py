@@ -1,6 +1,7 @@
 """`ingest.heads.importance`: its losses, against transformers' own models in float64."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,20 @@ import torch
 import transformers
 
 from ingest.family.bert import trained
-from ingest.heads.importance import NO_ANSWER, ImportanceTask, SilencedModel, find_kind, label_task, masked_task
+from ingest.heads.importance import (
+    NO_ANSWER,
+    ImportanceTask,
+    SilencedModel,
+    find_kind,
+    label_task,
+    masked_task,
+    next_task,
+)
 from ingest.run.checkpoint import find_checkpoint
+from ingest.run.errors import IngestError
 from ingest.text.blocks import Block
 from store.schema.corpus import CLS, SEP
+from tests.family_models import save_family
 from tests.tiny_models import save_model
 
 LENGTHS = np.array([5, 9, 4, 7], np.int32)
@@ -122,6 +133,32 @@ def test_a_silenced_head_is_one_that_the_output_projection_does_not_read(
     model = without_columns(reference_model(folders[kind], kind), *silenced)
     expected = reference_loss(model, kind, tasks[kind])
     np.testing.assert_allclose(judged.loss(tasks[kind], silenced), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("silenced", [None, (1, 1)])
+def test_the_loss_of_the_next_wordpiece_is_that_of_transformers(
+    silenced: tuple[int, int] | None, sentences: Block, tmp_path: Path
+) -> None:
+    folder = save_family(tmp_path / "model", "gpt2", "next")
+    model = transformers.GPT2LMHeadModel.from_pretrained(folder, attn_implementation="eager", dtype=torch.float64)
+    if silenced is not None:
+        projection = model.transformer.h[silenced[0]].attn.c_proj.weight
+        size = len(projection) // model.config.n_head
+        with torch.no_grad():
+            projection[silenced[1] * size : (silenced[1] + 1) * size] = 0
+    total = 0.0
+    for ids in np.split(sentences.token_ids.astype(np.int64), np.cumsum(LENGTHS)[:-1]):
+        given = torch.from_numpy(ids)[None]
+        with torch.no_grad():
+            total += float(model.eval()(input_ids=given, labels=given).loss) * (len(ids) - 1)
+    task = next_task(replace(sentences, token_flags=np.zeros(sentences.tokens, np.uint8)))
+    judged = SilencedModel(find_checkpoint(str(folder)), "next", device=CPU)
+    np.testing.assert_allclose(judged.loss(task, silenced), total / (sentences.tokens - len(LENGTHS)), rtol=1e-5)
+
+
+def test_a_gpt2_whose_head_was_left_out_measures_no_loss(tmp_path: Path) -> None:
+    with pytest.raises(IngestError, match="model predicts neither words nor labels"):
+        find_kind(find_checkpoint(str(save_family(tmp_path / "model", "gpt2"))))
 
 
 def test_silencing_a_head_that_is_not_read_changes_nothing(

@@ -28,7 +28,7 @@ class Gpt2(Bert):
     encoder_options: Mapping[str, Any] = {}
     norm_first = True
     causal = True
-    architectures: Mapping[str, str] = {"classification": "GPT2ForSequenceClassification"}
+    architectures: Mapping[str, str] = {"next": "GPT2LMHeadModel", "classification": "GPT2ForSequenceClassification"}
     prefix, layers_prefix = "transformer.", "h."
     #: As older versions of transformers wrote.
     buffers: tuple[str, ...] = (".attn.masked_bias",)
@@ -89,6 +89,10 @@ class Gpt2(Bert):
         config.use_cache = False
         config.pad_token_id = config.eos_token_id if config.pad_token_id is None else config.pad_token_id
         return Gpt2Parts(model.base_model)
+
+    def guess_wordpieces(self, model: Any, vectors: "Tensor") -> "Tensor":
+        """By the head of the next wordpiece."""
+        return model.lm_head(vectors)
 
     def guess_labels(self, model: Any, vectors: "Tensor", real: "Tensor | None" = None) -> "Tensor":
         """By the classifier, from the last token: it alone sees the whole text."""

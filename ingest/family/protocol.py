@@ -222,7 +222,8 @@ class Family(Protocol):
     architectures
         transformers' class of a model with a trained head, by the loss of the head (`store.schema.model.LOSSES`).
     head_weights
-        Weights that only a model with such a head has, by the loss; the first is that of its last layer.
+        Weights that only a model with such a head has, by the loss; the first is that of its last layer. A loss is left out
+        whose head is the table of the wordpieces' vectors.
     new_weights
         How the names of weights begin that a classifier has and a model to be fine-tuned need not have.
     added
@@ -288,7 +289,7 @@ class Family(Protocol):
         """The modules of a loaded model."""
 
     def guess_wordpieces(self, model: Any, vectors: "Tensor") -> "Tensor":
-        """Logits (token, wordpiece) of a model that predicts masked wordpieces, from its last vectors (token, feature)."""
+        """Logits (token, wordpiece) of a model that predicts masked or next wordpieces, from its last vectors (token, feature)."""
 
     def guess_labels(self, model: Any, vectors: "Tensor", real: "Tensor | None" = None) -> "Tensor":
         """Logits (sentence, label) of a classifier, from its last vectors (sentence, token, feature); `real` is False in the padding."""

@@ -1,7 +1,7 @@
 """Stage `importance`: the increase of the loss when a head is silenced, for every head, on held-out sentences.
 
 The loss is that of the head the checkpoint was trained with (Michel et al. 2019, section 3: one head at a time): to predict
-masked wordpieces, or labels. It costs a forward pass over these sentences for every head and one more, so it is computed
+masked wordpieces, the next wordpiece, or labels. It costs a forward pass over these sentences for every head and one more, so it is computed
 only where IMPORTANCE is set.
 """
 
@@ -32,6 +32,7 @@ from ingest.text.tokenizer import Tokenizer
 from store.kernels.replacement import choose_hidden
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer
+from store.schema.corpus import NO_WORD
 from store.schema.model import IMPORTANCE_ARRAYS, LOSSES
 from store.text import match_labels
 
@@ -72,6 +73,15 @@ def masked_task(sentences: Block, *, mask_id: int, seed: int) -> ImportanceTask:
     answer = np.where(hidden, sentences.token_ids, NO_ANSWER).astype(np.int64)
     token_ids = np.where(hidden, mask_id, sentences.token_ids).astype(np.int32)
     return ImportanceTask("mlm", replace(sentences, token_ids=token_ids), answer)
+
+
+def next_task(sentences: Block) -> ImportanceTask:
+    """Predict the wordpiece after each token of a sentence, but no special token."""
+    answer = np.full(sentences.tokens, NO_ANSWER, np.int64)
+    is_asked = (sentences.token_flags[1:] & NO_WORD) == 0
+    is_asked[np.cumsum(sentences.lengths)[:-1] - 1] = False  # the next token is of another sentence
+    answer[:-1][is_asked] = sentences.token_ids[1:][is_asked]
+    return ImportanceTask("next", sentences, answer)
 
 
 def label_task(sentences: Block, labels: NDArray[np.integer]) -> ImportanceTask:
@@ -128,7 +138,7 @@ class SilencedModel:
         self._family = checkpoint.family
         self._model = load_model(checkpoint, self._family.architectures[kind]).to(device).eval()
         self._parts = self._family.parts(self._model)
-        self._answer = self._guess_wordpieces if kind == "mlm" else self._guess_labels
+        self._answer = self._guess_labels if kind == "classification" else self._guess_wordpieces
         self.layers: int = self._model.config.num_hidden_layers
         self.heads: int = self._model.config.num_attention_heads
         self._silenced: tuple[int, int] | None = None
@@ -190,8 +200,10 @@ def find_kind(checkpoint: Checkpoint) -> str:
     for kind, weights in checkpoint.family.head_weights.items():
         if names >= set(weights):
             return kind
+    if checkpoint.family.architectures.get("next") in (checkpoint.config.get("architectures") or ()):
+        return "next"
     raise IngestError(
-        f"{checkpoint.name} predicts neither masked words nor labels, so head importance has no loss to measure. "
+        f"{checkpoint.name} predicts neither words nor labels, so head importance has no loss to measure. "
         "Give such a --model (bert-base-uncased, or a fine-tuned one), or leave --importance out."
     )
 
@@ -241,7 +253,8 @@ def _make_task(
 ) -> ImportanceTask:
     names = label_names(writer.group(f"corpus/{corpus.key}"))
     labels = np.asarray(array_of(writer.group(f"corpus/{corpus.key}"), "label")[: corpus.sentences])
-    by_label = find_kind(checkpoint) == "classification"
+    kind = find_kind(checkpoint)
+    by_label = kind == "classification"
     candidates = np.flatnonzero(labels >= 0) if by_label else np.arange(corpus.sentences)
     if not len(candidates):
         raise IngestError(
@@ -251,6 +264,8 @@ def _make_task(
     sentences = take_sentences(corpus, chosen)
     if by_label:
         return label_task(sentences, label_outputs(checkpoint.config, names)[labels[chosen]])
+    if kind == "next":
+        return next_task(sentences)
     return masked_task(sentences, mask_id=_mask_id(checkpoint, settings), seed=settings.seed)
 
 

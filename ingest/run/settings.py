@@ -161,7 +161,7 @@ class Settings:
     )
     importance: int = setting(
         0,
-        "sentences on which head importance is computed: the loss with each head silenced, for a model that predicts masked words "
+        "sentences on which head importance is computed: the loss with each head silenced, for a model that predicts words "
         "or labels; costs one forward pass over them per head; 0 computes none",
         int,
     )

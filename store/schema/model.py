@@ -375,6 +375,7 @@ DIVERGENCE_ARRAYS: Mapping[str, Array] = {
 #: Losses that measure head importance, by the kind of the model.
 LOSSES: Mapping[str, str] = {
     "mlm": "cross entropy of the masked wordpieces, in nats",
+    "next": "cross entropy of the next wordpiece, in nats",
     "classification": "cross entropy of the label of the sentence's review, in nats",
 }
 
