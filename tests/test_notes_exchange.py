@@ -1,6 +1,7 @@
 """Files of notes: what is exported is imported as it was, as often as one likes, and nothing half."""
 
 import json
+import os
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -273,6 +274,7 @@ def test_the_command_exports_and_imports(content: bytes, tmp_path: Path, capsys:
     [
         (["import", "none.json"], "cannot be read or written"),
         (["export", "x.json", "--store=none"], "none.notes.sqlite3 is not there. Name the store with --store=..."),
+        (["import", os.devnull, "--store=none"], "There is no store none, nor notes beside it. Name another store"),
         (["export", "x.json", "--notes=mysql://u:secret@h/d"], "is no database for notes"),
         (["export", "x.json", "--notes=none"], "switched off"),
     ],
@@ -297,6 +299,8 @@ def test_a_notebook_reads_the_notes_as_a_table(file_notes: Notes, tmp_path: Path
 def test_a_notebook_is_told_why_there_is_no_table() -> None:
     with pytest.raises(StoreError, match="not on a disk"):
         headscape.notes("s3://bucket/prefix")
+    with pytest.raises(StoreError, match="There is no store nowhere, nor notes beside it"):
+        headscape.notes("nowhere")
 
 
 TEXTS = ["100 %", "a_b", "a\\b", "aXb", "straße", "STRASSE", "Ä", "a/b", "'", '"; --']

@@ -5,7 +5,6 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[2] and not sys.flags.safe_path:
     del sys.path[0]  # a folder `store` where the command is run is not the package
@@ -14,9 +13,6 @@ from dashboard.access.private_file import PRIVATE
 from store.process import check_extra, until_pipe_closes
 from store.repository.errors import StoreError
 from store.repository.files import replace_file
-
-if TYPE_CHECKING:
-    from dashboard.notes.address import NotesAddress
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,10 +51,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _export(options: argparse.Namespace) -> int:
+    from dashboard.notes.address import notes_address
     from dashboard.notes.database import Database
     from dashboard.notes.exchange import export_notes
 
-    address = _address(options)
+    address = notes_address(options.notes, options.store)
     if address.file and not address.file.exists():
         return _fail(f"{address.file} is not there. Name the store with --store=..., or the notes with --notes=...")
     content = export_notes(Database(address))
@@ -70,18 +67,14 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _import(options: argparse.Namespace) -> int:
+    from dashboard.notes.address import notes_of_store
     from dashboard.notes.database import Database
     from dashboard.notes.exchange import import_notes
 
     content = sys.stdin.buffer.read() if options.file == "-" else Path(options.file).read_bytes()
-    print(f"{import_notes(Database(_address(options)), content)}.")
+    database = Database(notes_of_store(options.notes, options.store))
+    print(f"{import_notes(database, content)}.")
     return 0
-
-
-def _address(options: argparse.Namespace) -> "NotesAddress":
-    from dashboard.notes.address import notes_address
-
-    return notes_address(options.notes, options.store)
 
 
 def _fail(sentence: str) -> int:

@@ -14,6 +14,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from dashboard.web.errors import Refusal
 from store.process import check_extra
 from store.repository.access import local_path
+from store.repository.errors import StoreError
 
 #: What is put after the name of a store on disk.
 SUFFIX = ".notes.sqlite3"
@@ -109,6 +110,16 @@ def notes_address(text: str | None, store: str) -> NotesAddress:
     if driver != "sqlite":
         check_extra("postgres")
     return NotesAddress(url.set(drivername=driver))
+
+
+def notes_of_store(text: str | None, store: str) -> NotesAddress:
+    """The same for a store that should be there. StoreError where neither it nor a file of notes beside it is."""
+    address, folder = notes_address(text, store), local_path(store)
+    if not text and folder is not None and address.file and not folder.exists() and not address.file.exists():
+        raise StoreError(
+            f"There is no store {folder}, nor notes beside it. Name another store, or where its notes are."
+        )
+    return address
 
 
 def _beside(store: str) -> NotesAddress:

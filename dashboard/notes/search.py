@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from sqlalchemy import ColumnElement, Connection, Select, func, select
 
-from dashboard.notes.address import notes_address
+from dashboard.notes.address import notes_of_store
 from dashboard.notes.database import EVERY_NOTE, Database
 from dashboard.notes.note import MOST_SOUGHT, Note, folded, notes, notes_of, tags
 from dashboard.notes.target import KINDS, Kind
@@ -133,7 +133,7 @@ def notes_frame(store: str, place: str | None) -> "DataFrame":
     from pandas import DataFrame
 
     try:
-        database = Database(notes_address(place, store))
+        database = Database(notes_of_store(place, store))
         rows = [_row(note) for note in database.read(_newest_first, EVERY_NOTE)]
     except (Refusal, ValueError) as error:
         raise StoreError(str(error)) from error
