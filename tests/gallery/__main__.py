@@ -15,7 +15,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from dashboard.publish import main as publish
-from store import StoreError, open_corpus
+from store import Corpus, StoreError, open_snapshot
 from tests.bench.browser import production_server
 from tests.bench.table import show
 from tests.browser import CHROMIUM, FLAGS
@@ -37,12 +37,20 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", default=NAMES, metavar="NAME")
     options = parser.parse_args()
     try:
-        written = page_of(open_corpus(options.store))
+        written = page_of(only_corpus(options.store))
     except StoreError as error:
         print(f"gallery: {error}", file=sys.stderr)
         return 1
     pictures = take(options.store, options.only)
     return compare(written, pictures) if options.check else write(written, pictures)
+
+
+def only_corpus(store: str) -> Corpus:
+    """That of a store with one model, as `make ingest` makes it: links of the gallery name no model."""
+    snapshot = open_snapshot(store)
+    if len(snapshot.models) > 1:
+        raise StoreError(f"{store} has {len(snapshot.models)} models. Give a store with one: make ingest STORE=...")
+    return snapshot.corpus()
 
 
 def take(store: str, names: Collection[str]) -> Pictures:
