@@ -203,6 +203,13 @@ def test_page_notes_offers_the_tags_and_authors_that_notes_have(noted: FlaskClie
     assert "ann (1)" in shown
 
 
+def test_a_list_without_notes_keeps_no_room_for_them(noted: FlaskClient) -> None:
+    bare = "note-lists none"  # assets/notes.css
+    assert bare in str(page_of(noted, "/notes")["above"])
+    write(noted, read(noted, "on", "/heads")["target"])
+    assert bare not in str(page_of(noted, "/notes")["above"])
+
+
 def test_a_note_of_the_list_opens_what_it_is_about(noted: FlaskClient) -> None:
     head = panels(page_of(noted, "/head", "?layer=1&head=1&tab=notes")["beside"])["notes-head-0"]["target"]
     write(noted, head)
