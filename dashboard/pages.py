@@ -319,12 +319,6 @@ def _follow_choices(app: Dash) -> None:
         prevent_initial_call=True,
     )
     app.clientside_callback("(shown) => !shown", Output("copy-link", "disabled"), Input("shown", "data"))
-    app.clientside_callback(
-        "(clicks) => window.headscape.chart.save()",
-        Output("saved", "data"),
-        Input({"save": ALL, "chart": ALL}, "n_clicks"),
-        prevent_initial_call=True,
-    )
 
 
 def _follow_canvas(app: Dash) -> None:

@@ -50,7 +50,7 @@ def layout(topics: Iterable[Topic], *, signs_in: bool = False, named: bool = Fal
         [
             dcc.Location(id="location", refresh="callback-nav"),
             dcc.Interval(id="poll", interval=POLL_MILLISECONDS),
-            *(dcc.Store(id=name) for name in ("shown", "saved", "noticed", "reloaded", "counted")),
+            *(dcc.Store(id=name) for name in ("shown", "noticed", "reloaded", "counted")),
             html.A("Skip to the page", href="#page", className="skip"),
             dmc.AppShell(
                 [

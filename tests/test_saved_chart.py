@@ -9,13 +9,8 @@ from tests.browser import until
 
 #: An address at which a browser finds our modules, and a page with a place for a chart.
 ORIGIN = "http://headscape.test"
-PAGE = "<!doctype html><div id='curves' aria-label='Curves of a < b' data-of='Means over 40 sentences'></div>"
-
-PRESSED = """{
-  no_update: "stay",
-  callback_context: { triggered: [{ prop_id: '{"chart":"curves","save":"svg"}.n_clicks', value: 1 }] },
-}"""
-
+PAGE = """<!doctype html><div id='curves' aria-label='Curves of a < b' data-of='Means over 40 sentences'></div>
+<button data-chart='curves' data-save='svg'>SVG</button>"""
 SHOWN = '{ props: { data: { source: "tiny on reviews", stem: "tiny-1" } } }'
 DRAW = """{
   const chart = document.createElement("p");
@@ -38,12 +33,12 @@ def test_a_chart_is_saved_as_soon_as_it_is_drawn(chromium: Browser) -> None:
     page = chromium.new_page()
     page.route(f"{ORIGIN}/**", serve)
     page.goto(ORIGIN)
-    page.evaluate(f"window.dash_clientside = {PRESSED}")
     page.evaluate(f"window.dash_component_api = {{ getLayout: () => ({SHOWN}) }}")
     page.evaluate(
         "window.Plotly = { downloadImage: (chart, { filename }) => (window.saved = [filename, chart.layout]) }"
     )
-    assert page.evaluate("import('/assets/web/chart.mjs').then(({ saveChart }) => saveChart())") == "stay"
+    page.evaluate("import('/assets/web/chart.mjs').then(({ followCharts }) => followCharts())")
+    page.get_by_role("button", name="SVG").click()
     assert page.evaluate("window.saved === undefined")
     page.evaluate(DRAW)
     until(page, "window.saved !== undefined")

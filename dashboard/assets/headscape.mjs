@@ -6,7 +6,7 @@ import { NotePanel, SavedViews, followImport } from "./notes/component.mjs";
 import { followNotes } from "./notes/menu.mjs";
 import { TokenRuler } from "./web/ruler.mjs";
 import { SentenceViews } from "./sentence/views.mjs";
-import { Chart, followLegends, saveChart } from "./web/chart.mjs";
+import { Chart, followCharts } from "./web/chart.mjs";
 import { followHelp } from "./web/help.mjs";
 import { followShortcuts, keepFocus } from "./web/keyboard.mjs";
 import * as follow from "./web/follow.mjs";
@@ -28,7 +28,7 @@ room.openControls();
 followShortcuts();
 followUndo();
 followHelp();
-followLegends();
+followCharts();
 room.scrollToParts();
 followNotes();
 followImport();
@@ -45,5 +45,4 @@ window.headscape = {
   follow,
   room,
   notes: { follow: followMarks },
-  chart: { save: saveChart },
 };

@@ -64,7 +64,16 @@ def layout(context: Context) -> Page:
     is_read_only = context.served_store.service(Database).is_read_only
     off = [html.P(WRITING_OFF, className="notes-off", role="status")] if is_read_only else []
     files = _files(writes=current_person().writes and not is_read_only)
-    return Page(above=[title, how_to_read, *off, _filters(context.state, offers), files, _lists(context.state, bool(offers.authors))])
+    return Page(
+        above=[
+            title,
+            how_to_read,
+            *off,
+            _filters(context.state, offers),
+            files,
+            _lists(context.state, bool(offers.authors)),
+        ]
+    )
 
 
 def _filters(state: LinkState, offers: Offers) -> html.Div:
@@ -104,7 +113,10 @@ def _list(state: LinkState) -> NotePanel:
 def _lists(state: LinkState, has_notes: bool) -> html.Div:
     """The notes, and beside or below them the saved views, which stay where they are however many notes come."""
     views = html.Section([html.H2("Saved views"), SavedViewList(id="saved-views")])
-    return html.Div([html.Section([html.H2("All notes"), _list(state)]), views], className="note-lists" if has_notes else "note-lists none")
+    return html.Div(
+        [html.Section([html.H2("All notes"), _list(state)]), views],
+        className="note-lists" if has_notes else "note-lists none",
+    )
 
 
 def register(server: Flask, served_store: ServedStore) -> None:

@@ -86,10 +86,7 @@ def chart(
     A click in a chart that `opens` goes to the head it names. One that `turns` is of colours on white: on a dark page its
     lightness is turned round.
     """
-    saves: list[Any] = [
-        html.Button(form.upper(), id={"save": form, "chart": name}, title=f"Save as {form.upper()}")
-        for form in ("png", "svg")
-    ]
+    saves: list[Any] = [_save_button(name, form) for form in ("png", "svg")]
     saves += [html.A("CSV", href=data, download="", title="Save the numbers as CSV")] if data else []
     named: Any = {"id": {"opens": name}} if opens else {}
     still = still_of(figure, height)
@@ -108,6 +105,11 @@ def chart(
             className="caption",
         ),
     ]
+
+
+def _save_button(chart: str, form: str) -> html.Button:
+    saves: Any = {"data-chart": chart, "data-save": form}
+    return html.Button(form.upper(), type="button", title=f"Save as {form.upper()}", **saves)
 
 
 def _legend_keys(figure: go.Figure | Layout, name: str) -> list[html.Span]:

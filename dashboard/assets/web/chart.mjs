@@ -1,7 +1,6 @@
 // Draws charts once they are near the window, shows entries of their legends alone by keyboard, and saves charts as
 // files: plotly draws them again with a title, with what sentences their numbers are of, and with their source; a PNG
 // at double size.
-import { used } from "./address.mjs";
 import { FAMILY, contextOf } from "./drawing.mjs";
 import { required } from "./elements.mjs";
 import { breakLines, escapeHtml } from "./files.mjs";
@@ -65,11 +64,8 @@ function stillImage(still) {
   return window.React.createElement("img", { src, alt: "", className: "still", style: place });
 }
 
-/** Save the chart whose button was pressed: {"save": "svg", "chart": "density-raw"}. */
-export function saveChart() {
-  const { no_update } = window.dash_clientside;
-  const [{ save: format, chart: name }, clicks] = used();
-  if (!clicks) return no_update;
+/** Saves the chart of a name as a file of a format. @param {string} name @param {string} format */
+function saveChart(name, format) {
   const { source, stem } = required(window.dash_component_api.getLayout("shown"), "#shown").props.data;
   whenDrawn(name, (chart, title, of) => {
     const figure = titled(chart, title, of ? [of, source] : [source]);
@@ -82,7 +78,6 @@ export function saveChart() {
       scale: format === "png" ? PIXEL_RATIO : 1,
     });
   });
-  return no_update;
 }
 
 /**
@@ -163,9 +158,11 @@ export function isolated(traces, pressed) {
   return { isAlone: !isAlone, shown };
 }
 
-/** A press on an entry of a legend by the keyboard does what a click on the drawn one does. */
-export function followLegends() {
+/** Follows the buttons below charts. A press on an entry of a legend by the keyboard does what a click on the drawn one does. */
+export function followCharts() {
   document.addEventListener("click", ({ target }) => {
+    const { chart: name, save: format } = target?.closest?.("button[data-save]")?.dataset ?? {};
+    if (name && format) saveChart(name, format);
     const key = target?.closest?.(".legend-keys button");
     if (key) whenDrawn(key.dataset.chart ?? "", (chart) => press(key, chart));
     const chip = target?.closest?.("button[data-kind]");
