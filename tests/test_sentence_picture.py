@@ -239,6 +239,13 @@ def test_a_rollout_has_its_one_head_chosen(go: Go) -> None:
     assert sentence_picture(read_shown(go("heads=1&rollout=1")))["chosen"] == [0]
 
 
+@pytest.mark.parametrize("show", ["positions", "neuron"])
+def test_views_of_the_attention_of_a_head_show_no_rollout(go: Go, show: str) -> None:
+    shown = sentence_picture(read_shown(go(f"sentence=3&layer=1&head=1&show={show}&rollout=globenc&difference=1")))
+    assert (shown["title"], shown["head"], shown["signed"]) == ("Attention of L1 H1 in sentence 3", 1, False)
+    assert "rollout" not in shown["layer_url"] + shown["csv"]["url"]
+
+
 # -- names --------------------------------------------------------------------------------------------
 
 
@@ -262,6 +269,7 @@ def test_a_rollout_has_its_one_head_chosen(go: Go) -> None:
         ("rollout=1&weights=norm", "Attention rollout up to layer 1"),
         ("show=positions&weights=norm", "Attention of L1 H1"),
         ("show=neuron&weights=norm&rollout=1", "Attention of L1 H1"),
+        ("show=positions&rollout=1", "Attention of L1 H1"),
     ],
 )
 def test_a_picture_is_named_after_what_it_shows(go: Go, query: str, title: str) -> None:

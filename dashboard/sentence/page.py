@@ -31,7 +31,7 @@ from dashboard.sentence.likeness import register as register_likeness
 from dashboard.sentence.marks import marks_notice
 from dashboard.sentence.methods import MODEL_METHODS
 from dashboard.sentence.over_corpus import SAMPLED
-from dashboard.sentence.picture import ShownSentence, averaged_heads, is_mean, read_shown, sentence_picture
+from dashboard.sentence.picture import ShownSentence, averaged_heads, is_mean, options_of, read_shown, sentence_picture
 from dashboard.sentence.review import REVIEW, has_review, review_button
 from dashboard.sentence.routes import register
 from dashboard.sentence.ruler import Rulers, draw_rulers, draw_text, read_rulers
@@ -192,7 +192,7 @@ def read(context: Context) -> SentencePage:
 
 def _origin(state: LinkState, *, encoded: bool) -> str:
     """Where the shown weights are from: a method of the model runs it on a stored sentence, too."""
-    return "computed with the same model" if encoded or state.rollout in MODEL_METHODS else _FROM_STORE
+    return "computed with the same model" if encoded or options_of(state).rollout in MODEL_METHODS else _FROM_STORE
 
 
 def _read_shown(context: Context) -> tuple[ShownSentence | None, str]:

@@ -37,6 +37,8 @@ from store.window import Window
 SIGNS = ("arrives more", "looks more")
 #: What is subtracted from what arrives through layers, and in one layer.
 _MINUS = (" minus attention rollout", " minus mean attention")
+#: Views of the attention weights of a head, which have no choice of others.
+_OF_ATTENTION = ("positions", "neuron")
 
 
 class SentenceViews(BrowserComponent):
@@ -89,9 +91,10 @@ class SentenceViews(BrowserComponent):
 
 
 def options_of(state: LinkState) -> PatternOptions:
-    """How the patterns of a link are shown; the view By position shows attention weights, as the means beside it."""
+    """How the patterns of a link are shown; By position, as the means beside it, and Neuron show attention weights."""
     options = parse_options({name: str(state.fields[name] or "") for name in FIELDS})
-    return replace(options, weights="attention") if state.show == "positions" else options
+    is_free = state.show not in _OF_ATTENTION
+    return options if is_free else replace(options, weights="attention", rollout=None, difference=False)
 
 
 class Kind(NamedTuple):
@@ -214,7 +217,7 @@ def read_shown(context: Context) -> ShownSentence:
     """The sentence of a link. Raises `Refusal` where it cannot be encoded."""
     corpus = context.corpus
     sentence, shares, state = shown_sentence(context), known_shares(corpus), context.state
-    if state.rollout and lacking(corpus, sentence, state.rollout):
+    if (how := options_of(state).rollout) and lacking(corpus, sentence, how):
         state = state.with_(rollout=None)  # the page says why
     return ShownSentence(state, sentence, corpus.layers, corpus.heads, data_link(corpus), shares)
 
@@ -239,8 +242,6 @@ def title(state: LinkState) -> str:
 def weights_name(state: LinkState) -> str:
     """Which weights, of which heads, such as `Attention of L2 H3`."""
     options = options_of(state)
-    if state.show == "neuron":
-        return f"Attention of {head_name(state.layer, state.head)}"
     if options.rollout:
         return _rollout_name(state)
     if is_mean(state):
