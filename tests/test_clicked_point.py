@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from dashboard.points.clicked_point import focus, point_card, strongest_lines
+from dashboard.points.clicked_point import _partners, focus, point_card, strongest_lines
 from dashboard.points.similar import Point
 from store import Corpus
 
@@ -32,6 +32,13 @@ def focus_of(corpus: Corpus, point: Point, **options: Any) -> Any:
 )
 def test_lines_go_along_the_strongest_attention(lines: Any, role: str, expected: list[Any]) -> None:
     assert strongest_lines(PATTERN.__getitem__, len(PATTERN), 1, role=role, lines=lines, top=2, least=0.05) == expected
+
+
+def test_keys_that_a_query_does_not_see_are_neither_listed_nor_drawn() -> None:
+    weights = np.array([0.3, 0.7, 0, 0], np.float32)
+    assert [(each.position, each.weight) for each in _partners(weights, list("abcd"))] == [(1, 0.7), (0, 0.3)]
+    lines = strongest_lines(lambda _: weights[None], 4, 1, role="query", lines="point", top=4, least=0)
+    assert [key for _, key, _ in lines] == [1, 0]
 
 
 def test_no_line_is_weaker_than_asked() -> None:

@@ -92,8 +92,8 @@ def point_card(corpus: Corpus, *, layer: int, head: int, role: str, token: int) 
 
 
 def _partners(weights: NDArray[np.float32], wordpieces: list[str]) -> list[Partner]:
-    strongest = np.argsort(-weights, kind="stable")[:PARTNERS]
-    return [Partner(wordpieces[position], int(position), round(float(weights[position]), 4)) for position in strongest]
+    strongest = _strongest(weights, PARTNERS, 0)
+    return [Partner(wordpieces[position], position, round(weight, 4)) for position, weight in strongest]
 
 
 @dataclass(frozen=True)
@@ -214,8 +214,10 @@ def nearest(corpus: Corpus, view: str, point: Point, *, searched: int, count: in
 
 
 def _strongest(weights: Floats, top: int, least: float) -> list[tuple[int, float]]:
-    order = np.argsort(-weights, kind="stable")[:top]
-    return [(int(position), float(weights[position])) for position in order if weights[position] >= least]
+    """Positions and weights, the largest first; without those of 0, as a token has that a query does not see."""
+    strongest = np.argsort(-weights, kind="stable")[:top]
+    seen = strongest[weights[strongest] > 0]
+    return [(int(position), float(weights[position])) for position in seen if weights[position] >= least]
 
 
 def _best(scores: Floats, pieces: NDArray[np.integer], count: int) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ from dashboard.relations.data import BestHead, direction_titles, known_relations
 from dashboard.roles.shares import RoleShares, role_cells, role_titles
 from dashboard.sentence.finder import sentence_means
 from dashboard.sentence.picture import ShownSentence, isolated_head, numbers
+from dashboard.sentence.seen import seen_keys, why_unseen
 from dashboard.sentence.sentence import Sentence, is_short
 from dashboard.statistics.heads import BEHAVIOURS, kinds_of
 from dashboard.ui.controls import choice, info
@@ -88,6 +89,8 @@ def selected_pair(shown: ShownSentence) -> tuple[int, int] | None:
 
 def _ranking(shown: ShownSentence, query: int, key: int) -> list[object]:
     sentence, shares = shown.sentence, shown.shares
+    if unseen := why_unseen(sentence, query, key):
+        return [html.P(unseen, className="caption of-pair", role="status"), _table([], shares)]
     pair = f"“{sentence.wordpieces[query]}” (query, at {query}) to “{sentence.wordpieces[key]}” (key, at {key})"
     heads = ranked_heads(sentence, query, key)
     rows = [_row(shown.state, head, shares) for head in heads[:LISTED]]
@@ -105,10 +108,12 @@ def _table(rows: list[html.Tr], shares: RoleShares | None) -> html.Div:
 
 
 def _key_choice(shown: ShownSentence, key: int | None, *, disabled: bool) -> dmc.Select:
-    """Of a long sentence the keys of the window, and the selected one."""
-    pieces = shown.sentence.wordpieces
-    offered = {position for unit in shown.units[1] for position in unit.positions} | {key or 0}
-    within = range(len(pieces)) if is_short(shown.sentence) else sorted(offered)
+    """The keys that the query sees, of a long sentence those in the window, and the selected one."""
+    pieces, query = shown.sentence.wordpieces, shown.selected_query
+    offered = set(range(len(pieces)) if query is None else np.flatnonzero(seen_keys(shown.sentence, query)).tolist())
+    if not is_short(shown.sentence):
+        offered &= {position for unit in shown.units[1] for position in unit.positions}
+    within = sorted(offered if key is None else offered | {key})
     options = {str(position): f"{position}: {pieces[position]}" for position in within}
     return choice("toward", "Key", options, "" if key is None else str(key), 160, disabled=disabled, of_data=True)
 

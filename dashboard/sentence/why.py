@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dashboard.roles.shares import known_shares
 from dashboard.sentence.heads import selected_pair
 from dashboard.sentence.picture import ShownSentence, is_mean, isolated_head, read_shown
+from dashboard.sentence.seen import why_unseen
 from dashboard.sentence.sentence import Sentence
 from dashboard.ui.controls import info
 from dashboard.ui.deferred import DeferredPart, deferred
@@ -143,11 +144,13 @@ def can_say_why(corpus: Corpus, shown: ShownSentence) -> bool:
 
 
 def compute_why(context: Context) -> list[object]:
-    """The parts of the selected pair."""
+    """The parts of the selected pair, or why its query does not see its key."""
     shown = read_shown(context)
     pair = selected_pair(shown)
     if pair is None:
         return draw_why(None)
+    if unseen := why_unseen(shown.sentence, *pair, context.state.layer):
+        return [html.P(unseen, className="caption until-pair", role="status")]
     layer, head, pieces = context.state.layer, isolated_head(context.state), shown.sentence.wordpieces
     tables, ids = context.corpus.head_tables(layer, head), _ids(context.corpus)
     token_id = np.array([ids.get(piece, -1) for piece in pieces])

@@ -1,0 +1,42 @@
+"""Which keys a query sees: every key of its sentence, unless the model's mask hides later ones or those that are far away."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.sentence.sentence import Sentence
+from store.kernels.bias import LayerBias
+from store.phrases import many
+
+
+def seen_keys(sentence: Sentence, query: int, layer: int | None = None) -> NDArray[np.bool_]:
+    """Which keys a query sees in a layer, or in any of them: (key_token,)."""
+    distance = np.arange(len(sentence.wordpieces)) - query
+    masks = _masks(sentence, layer)
+    return np.any([_seen(mask, distance) for mask in masks], axis=0) if masks else np.ones(len(distance), bool)
+
+
+def why_unseen(sentence: Sentence, query: int, key: int, layer: int | None = None) -> str:
+    """Why a query does not see a key in a layer, or in any of them, and what to do; empty where it does."""
+    if seen_keys(sentence, query, layer)[key]:
+        return ""
+    masks = _masks(sentence, layer)
+    if key > query and all(mask.causal for mask in masks):
+        reason = "This model's tokens see no later token"
+    else:
+        farthest = max(mask.window or 0 for mask in masks)
+        where = "" if layer is None else f" in layer {layer}"
+        reason = f"This model's tokens see none that is more than {many(farthest, 'token')} away{where}"
+    return f"{reason}. Choose a key that “{sentence.wordpieces[query]}” sees."
+
+
+def _masks(sentence: Sentence, layer: int | None) -> list[LayerBias]:
+    """Those of a layer, or of all; none of a model that adds nothing to scores."""
+    if sentence.bias is None:
+        return []
+    return list(sentence.bias.layers if layer is None else sentence.bias.part(layer).layers)
+
+
+def _seen(mask: LayerBias, distance: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Which keys a query sees, by how far they stand after it."""
+    is_near = np.abs(distance) <= (len(distance) if mask.window is None else mask.window)
+    return is_near & (distance <= 0) if mask.causal else is_near
