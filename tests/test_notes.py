@@ -109,6 +109,22 @@ def test_a_note_that_is_sent_twice_is_there_once(notes: Notes) -> None:
         notes.add(BOB, HEADS, HEAD, HELLO, name)
 
 
+def test_a_note_that_is_sent_again_with_another_text_is_edited(notes: Notes) -> None:
+    name = str(uuid4())
+    notes.add(ANN, HEADS, HEAD, Draft("Helo", ("a",)), name)
+    sent = [notes.add(ANN, HEADS, HEAD, Draft("Hello", ("a", "b")), name) for _ in range(2)]
+    assert sent[0] == sent[1] == notes.note(name)
+    assert (sent[0].text, sent[0].tags, sent[0].version) == ("Hello", ("a", "b"), 2)
+    assert [(former.text, former.tags) for former in notes.history(name)] == [("Helo", ("a",))]
+
+
+def test_a_deleted_note_that_is_sent_again_stays_deleted(notes: Notes) -> None:
+    note = notes.add(ANN, HEADS, HEAD, HELLO)
+    notes.delete(ANN, note.id)
+    assert notes.add(ANN, HEADS, HEAD, HELLO, note.id).deleted
+    assert notes.find(Search()).total == 0
+
+
 def test_only_its_author_edits_and_deletes_a_note(notes: Notes) -> None:
     note = notes.add(ANN, HEADS, HEAD, HELLO)
     with refused(403, "a note of ann. Reply to it"):

@@ -84,7 +84,7 @@ class Notes:
     # -- writing --------------------------------------------------------------------------------------
 
     def add(self, person: Person, corpus: Corpus, target: Target, draft: Draft, name: str | None = None) -> Note:
-        """Write a note on a target of a corpus. Sent again under its `name`, an id, it is there once."""
+        """Write a note on a target of a corpus. Sent again under its `name`, an id, it is there once; another text is an edit."""
         check_writes(person)
         if not target.fits(corpus):
             raise Refusal("This model and its corpus do not have what the note is about. Reload the page.", 404)
@@ -108,10 +108,7 @@ class Notes:
                 return note
             if note.version != version:
                 _refuse_stale(note)
-            keep_texts(connection, note.id, [text_of(note)])
-            edited = replace(note, text=draft.text, tags=draft.tags, version=note.version + 1, edited=_after(note))
-            update_note(connection, edited)
-            return edited
+            return _edited(connection, note, draft)
 
         return self._written(work)
 
@@ -135,13 +132,15 @@ class Notes:
 
     def _add(self, note: Note) -> Note:
         def work(connection: Connection) -> Note:
-            there = read_note(connection, note.id)
+            there = read_note(connection, note.id, to_change=True)
             if there is None:
                 insert_note(connection, note)
                 return note
             if (there.author, there.target, there.parent) != (note.author, note.target, note.parent):
                 raise Refusal("Another note has this id. Reload the page and write the note again.", 409)
-            return there
+            if there.deleted or (there.text, there.tags) == (note.text, note.tags):
+                return there
+            return _edited(connection, there, Draft(note.text, note.tags))
 
         return self._written(work)
 
@@ -241,6 +240,14 @@ def _new(name: str | None, target: Target, title: str, origin: Origin, draft: Dr
         created=time,
         edited=time,
     )
+
+
+def _edited(connection: Connection, note: Note, draft: Draft) -> Note:
+    """The note with another text; the former one is kept."""
+    keep_texts(connection, note.id, [text_of(note)])
+    edited = replace(note, text=draft.text, tags=draft.tags, version=note.version + 1, edited=_after(note))
+    update_note(connection, edited)
+    return edited
 
 
 def _own(connection: Connection, person: Person, name: str) -> Note:
