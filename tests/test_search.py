@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.points.search import folded, hits, matching_tokens, texts, tokens_of_phrase
+from dashboard.points.search import folded, hit_table, hits, matching_tokens, texts, tokens_of_phrase
 from dashboard.web.results import BUDGET, Cache
-from dashboard.web.state import Within
+from dashboard.web.state import LinkState, Within
 from store import Corpus
 from tests.client import above
 
@@ -155,3 +155,10 @@ def test_sentences_with_a_wordpiece_are_shown_without_the_text_of_all_others(tin
     cache.run(texts, tiny_corpus)
     assert cache.find(tiny_corpus, TEXTS_KEY) is not None
     assert any(marked for row in found.rows for _, marked in row.parts)
+
+
+def test_a_match_is_opened_in_its_head_without_the_pairs_marked_in_another_sentence(tiny_corpus: Corpus) -> None:
+    state = LinkState("head").with_(token=1, marks="1-2")
+    table = str(hit_table(tiny_corpus, state, "film", hits(tiny_corpus, "film", "token")))
+    assert "tab=point" in table
+    assert "marks=" not in table

@@ -361,7 +361,7 @@ def _by_wordpiece(corpus: Corpus, state: LinkState, sought: str) -> list[html.P]
 
 
 def _hit_row(state: LinkState, sentence: SentenceHit) -> html.Tr:
-    in_head = state.with_(page="head", token=sentence.token, tab="point", at=None)
+    in_head = state.with_(page="head", token=sentence.token, marks=None, tab="point", at=None)
     text = [html.Mark(part) if marked else part for part, marked in sentence.parts]
     return html.Tr(
         [

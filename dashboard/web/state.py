@@ -225,7 +225,7 @@ class LinkState:
     within: Annotated[Within, Field("choice", Of.MATCHES)] = "token"
     where: Annotated[str | None, Field("conditions", 2_000)] = None
     lasso: Annotated[str | None, Field("text", 1_500)] = None
-    token: Annotated[int | None, Field("number", Of.TOKENS)] = None
+    token: Annotated[int | None, Field("number", Of.TOKENS, clears=("marks",))] = None
     role: Annotated[str, Field("choice", ROLES)] = "query"
     top: Annotated[int, Field("number", range(1, MOST_TOP + 1))] = TOP
     least: Annotated[float, Field("share")] = LEAST

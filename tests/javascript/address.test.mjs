@@ -247,6 +247,11 @@ test("a chosen point and a region become a link", () => {
   assert.equal(address.lasso({ lasso: "v,1,2" }), `${FIELDS}&lasso=v,1,2`);
 });
 
+test("a point that is chosen leaves the pairs that were marked in the sentence of the point before it", () => {
+  stand("/head?layer=1&token=3&marks=4-7");
+  assert.equal(address.pick({ token: 40, role: "query" }), "?layer=1&token=40&role=query");
+});
+
 test("the texts of a step are written as the page has written them, so that their data is not translated", () => {
   const picture = { sequence: [{ texts: { name: "L2 head outputs" } }] };
   const written = { namespace: "headscape", type: "Markup", props: { tree: ["L2 head outputs"] } };
