@@ -92,12 +92,20 @@ for (const [pathname, search] of [
     assert.equal(address.choose("layer", "0", { layer: 1, link: "?layer=1&show=matrix" }), search);
   });
 
+const SENTENCE = {
+  layers: 3,
+  layer: 1,
+  heads: 3,
+  head_names: ["H0", "H1", "H2"],
+  first: { query: 0, key: 0 },
+};
+
 for (const [sent, event, search] of [
   ["stepped", { layer: -1 }, "?layer=0&heads=0"],
   ["headed", { heads: [2] }, "?layer=1&heads=2&head=2"],
-  ["headed", { heads: [0] }, "?layer=1&heads=0"],
+  ["headed", { heads: [0] }, "stay"],
   ["paired", { query: 2, toward: 0 }, "?layer=1&heads=0&queries=2&toward=0"],
-  ["paired", { query: null, toward: null }, "?layer=1&heads=0"],
+  ["paired", { query: null, toward: null }, "stay"],
   ["selected", { side: "key", units: [3] }, "?layer=1&heads=0&queries=3&role=key"],
   [
     "marked",
@@ -109,13 +117,34 @@ for (const [sent, event, search] of [
     },
     "?layer=1&heads=0&marks=4-9.4-10",
   ],
-  ["marked", { pairs: [] }, "?layer=1&heads=0"],
+  ["marked", { pairs: [] }, "stay"],
 ])
   test(`${JSON.stringify(event)} in the views of a sentence leads to ${search}`, () => {
     stand("/sentence?layer=1&heads=0");
-    const first = { query: 0, key: 0 };
-    assert.equal(address.inSentence(sent, event, { layers: 2, layer: 1, heads: 3, first }), search);
+    assert.equal(address.inSentence(sent, event, SENTENCE), search);
   });
+
+for (const [sent, event, show, before, search] of [
+  [
+    "opened",
+    { layer: 1, head: 0 },
+    "model",
+    "?layer=2&head=1&show=model&rollout=globenc",
+    "?layer=1&head=1&rollout=globenc",
+  ],
+  ["headed", { heads: [1] }, "head", "?layer=2&head=0&rollout=globenc&difference=1", "stay"],
+])
+  test(`what is drawn in place of heads chooses no head of the model where it is ${sent}`, () => {
+    stand(`/sentence${before}`);
+    const sentence = { ...SENTENCE, show, head_names: ["attention rollout"] };
+    assert.equal(address.inSentence(sent, event, sentence), search);
+  });
+
+test("a thumbnail that is opened is the head of the link, drawn alone", () => {
+  stand("/sentence?layer=1&show=model");
+  const opened = address.inSentence("opened", { layer: 0, head: 2 }, { ...SENTENCE, show: "model" });
+  assert.equal(opened, "?layer=0&head=2&heads=2");
+});
 
 test("tokens of a window are counted from the first of the sentence in a link", () => {
   stand("/sentence?layer=1&window=256");

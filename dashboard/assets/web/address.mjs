@@ -317,6 +317,9 @@ export function lasso(lassoed, picture) {
     : dash().no_update;
 }
 
+/** Whether heads are drawn: a rollout and a difference have names of their own. @param {SentencePicture} sentence */
+const isOfHeads = ({ head_names }) => /^H\d/.test(head_names[0]);
+
 /** What a reader did in the views of a sentence, as fields of the link. */
 const FIELDS_OF = {
   /**
@@ -324,15 +327,17 @@ const FIELDS_OF = {
    */
   opened: ({ layer, head }, _fields, sentence) => [
     ["layer", layer],
-    ["head", head],
-    ["heads", head],
+    ...(isOfHeads(sentence) ? ["head", "heads"].map((field) => [field, head]) : []),
     ["show", sentence.show === "model" ? null : sentence.show],
   ],
   /** @param {{ heads: number[] }} given @param {URLSearchParams} _fields @param {SentencePicture} sentence */
-  headed: ({ heads }, _fields, sentence) => [
-    ["heads", heads.length === sentence.heads ? null : heads.join(".")],
-    ...(heads.length === 1 ? [["head", heads[0]]] : []),
-  ],
+  headed: ({ heads }, _fields, sentence) =>
+    isOfHeads(sentence)
+      ? [
+          ["heads", heads.length === sentence.heads ? null : heads.join(".")],
+          ...(heads.length === 1 ? [["head", heads[0]]] : []),
+        ]
+      : [],
   /**
    * @param {{ side: Side, units: number[] }} given @param {URLSearchParams} _fields @param {SentencePicture} sentence
    */
@@ -365,7 +370,7 @@ const FIELDS_OF = {
 };
 
 /**
- * The query string after what a reader did in the views of a sentence.
+ * The query string after what a reader did in the views of a sentence; nothing if it stands there already.
  * @param {keyof typeof FIELDS_OF} what @param {any} event @param {SentencePicture | null} sentence
  */
 export function inSentence(what, event, sentence) {
@@ -373,7 +378,7 @@ export function inSentence(what, event, sentence) {
   const fields = fieldsNow();
   for (const [field, value] of FIELDS_OF[what](event, fields, sentence))
     withField(fields, `${field}`, value === 0 ? "0" : value, defaultOf(`${field}`));
-  return link(fields);
+  return link(fields) === link(fieldsNow()) ? dash().no_update : link(fields);
 }
 
 /**
