@@ -129,12 +129,13 @@ def test_arrow_keys_reach_every_token_enter_selects_and_escape_leaves(show: Show
     sent(page, "paired", {"query": None, "toward": None})
 
 
-def test_brackets_step_through_the_layers_there_are(show: Show) -> None:
+def test_brackets_step_through_the_layers_also_from_one_that_is_not_drawn_yet(show: Show) -> None:
     page = show()
     token(page, "query", 0).focus()
     page.keyboard.press("[")
+    sent(page, "stepped", {"layer": -1, "count": 1})
     page.keyboard.press("]")
-    sent(page, "stepped", {"layer": 1, "count": 1})
+    sent(page, "stepped", {"layer": 1, "count": 2})
 
 
 def test_swatches_take_heads_out_show_one_alone_and_never_none(show: Show) -> None:

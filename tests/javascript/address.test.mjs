@@ -140,6 +140,18 @@ for (const [sent, event, show, before, search] of [
     assert.equal(address.inSentence(sent, event, sentence), search);
   });
 
+for (const [search, step, wanted] of [
+  ["?layer=2", 1, "?layer=3"],
+  ["?layer=3", 1, "stay"],
+  ["?layer=0", 1, "?layer=1"],
+  ["", 1, "?layer=2"],
+  ["?layer=9", -1, "?layer=0"],
+])
+  test(`a step of ${step} from “${search}” leads to ${wanted}, though layer 1 is still drawn`, () => {
+    stand(`/sentence${search}`);
+    assert.equal(address.inSentence("stepped", { layer: step }, { ...SENTENCE, layers: 4 }), wanted);
+  });
+
 test("a thumbnail that is opened is the head of the link, drawn alone", () => {
   stand("/sentence?layer=1&show=model");
   const opened = address.inSentence("opened", { layer: 0, head: 2 }, { ...SENTENCE, show: "model" });

@@ -315,8 +315,7 @@ export class Views {
     if (pair) this.toggleMark(pair);
     if (!layer) return;
     event.preventDefault();
-    const next = this.shown.layer + layer;
-    if (next >= 0 && next < this.shown.layers) this.send({ stepped: { layer } });
+    this.send({ stepped: { layer } }); // where the model ends is said by the link: the drawn layer may be the one before
   }
 
   /** @param {Outgoing} event */

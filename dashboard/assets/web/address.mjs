@@ -363,11 +363,20 @@ const FIELDS_OF = {
     const hidden = [...new Set([...before, ...positions])].sort((a, b) => a - b);
     return [["hide", hidden.join(".")]];
   },
-  /** @param {{ layer: number }} given @param {URLSearchParams} _fields @param {SentencePicture} sentence */
-  stepped: ({ layer }, _fields, sentence) => [
-    ["layer", Math.max(0, Math.min(sentence.layers - 1, sentence.layer + layer))],
+  /** @param {{ layer: number }} given @param {URLSearchParams} fields @param {SentencePicture} sentence */
+  stepped: ({ layer }, fields, sentence) => [
+    ["layer", Math.max(0, Math.min(sentence.layers - 1, layerOf(fields, sentence) + layer))],
   ],
 };
+
+/**
+ * The layer of the link, which the page may have yet to follow; that of the page where the link names none of the model.
+ * @param {URLSearchParams} fields @param {SentencePicture} sentence
+ */
+function layerOf(fields, { layer, layers }) {
+  const named = Number(fields.get("layer") || layer);
+  return Number.isInteger(named) && named >= 0 && named < layers ? named : layer;
+}
 
 /**
  * The query string after what a reader did in the views of a sentence; nothing if it stands there already.
