@@ -370,7 +370,7 @@ const FIELDS_OF = {
 };
 
 /**
- * The layer of the link, which the page may have yet to follow; that of the page where the link names none of the model.
+ * The layer of the link, which the page may have yet to follow; that of the page where the link names none that exists.
  * @param {URLSearchParams} fields @param {SentencePicture} sentence
  */
 function layerOf(fields, { layer, layers }) {

@@ -158,7 +158,10 @@ export function isolated(traces, pressed) {
   return { isAlone: !isAlone, shown };
 }
 
-/** Follows the buttons below charts. A press on an entry of a legend by the keyboard does what a click on the drawn one does. */
+/**
+ * Follows the buttons below charts. A press on an entry of a legend by the keyboard does what a click on the drawn one
+ * does.
+ */
 export function followCharts() {
   document.addEventListener("click", ({ target }) => {
     const { chart: name, save: format } = target?.closest?.("button[data-save]")?.dataset ?? {};
