@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { actionOf, followShortcuts, stepInGrid } from "../../dashboard/assets/web/keyboard.mjs";
+import { actionOf, followShortcuts, isLetter, stepInGrid } from "../../dashboard/assets/web/keyboard.mjs";
 
 for (const [key, afterG, action] of [
   ["?", false, { help: true }],
@@ -17,11 +17,28 @@ for (const [key, afterG, action] of [
     assert.deepEqual(actionOf(key, afterG), action);
   });
 
-test("a key whose part of the page is not there yet does nothing", () => {
+/** What listens to the keys of a page without any part. */
+function listenersOfPage() {
   const listeners = {};
   const addEventListener = (name, act) => (listeners[name] = act);
   globalThis.document = { addEventListener, getElementById: () => null, querySelector: () => null };
   followShortcuts();
+  return listeners;
+}
+
+for (const [before, after, wanted] of [
+  ["g", 100, false],
+  ["g", 2000, true],
+  ["s", 100, true],
+])
+  test(`h ${after} ms after ${before} is ${wanted ? "" : "not "}a letter of the views`, () => {
+    const pressed = { key: before, timeStamp: 5000, target: null, preventDefault: () => {} };
+    listenersOfPage().keydown(pressed);
+    assert.equal(isLetter({ key: "h", timeStamp: 5000 + after }, "h"), wanted);
+  });
+
+test("a key whose part of the page is not there yet does nothing", () => {
+  const listeners = listenersOfPage();
   for (const key of ["c", "?"])
     assert.doesNotThrow(() => listeners.keydown({ key, timeStamp: 0, target: null, preventDefault: () => {} }));
 });

@@ -20,6 +20,7 @@ import { fontOf } from "./picture.mjs";
 import { findLines, formatWeight, meanOf, weightSums } from "./weights.mjs";
 import { contextOf } from "../web/drawing.mjs";
 import { make, makeSvg, required } from "../web/elements.mjs";
+import { isLetter } from "../web/keyboard.mjs";
 
 /** @param {Views} views @param {HTMLElement} stage @param {AbortSignal} signal */
 export function createHeadView(views, stage, signal) {
@@ -192,8 +193,8 @@ export function createHeadView(views, stage, signal) {
   /** @param {KeyboardEvent} event @param {Tokens} column */
   function press(event, column) {
     const unit = column.unitOf(event);
-    if (event.key === "h" && !event.ctrlKey && !event.metaKey) return hide(column, unit);
-    const pair = event.key === "m" && !event.ctrlKey && !event.metaKey ? pairWith(column.side, unit) : null;
+    if (isLetter(event, "h") && unit >= 0) return (event.preventDefault(), hide(column, unit));
+    const pair = isLetter(event, "m") ? pairWith(column.side, unit) : null;
     if (pair) return (event.preventDefault(), views.toggleMark(pair));
     const go = {
       ArrowUp: [column, unit - 1],

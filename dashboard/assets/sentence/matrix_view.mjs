@@ -5,7 +5,7 @@ import { measureText, showPicture, titleShape } from "./picture.mjs";
 import { createScale, exactWeight, headCodes, legendShapes, shadesOf, signedCodes, weightAt } from "./weights.mjs";
 import { hexOf } from "../web/drawing.mjs";
 import { make, showRing } from "../web/elements.mjs";
-import { ARROWS, stepInGrid } from "../web/keyboard.mjs";
+import { ARROWS, isLetter, stepInGrid } from "../web/keyboard.mjs";
 
 /** @param {Views} views @param {HTMLElement} stage @param {AbortSignal} signal */
 export function createMatrixView(views, stage, signal) {
@@ -122,11 +122,8 @@ export function createMatrixView(views, stage, signal) {
 
   /** @param {KeyboardEvent} event */
   function press(event) {
-    if (event.key === "h" && !event.ctrlKey && !event.metaKey) return hide(views.shown.units[stood[0]]);
-    if (event.key === "m" && !event.ctrlKey && !event.metaKey) {
-      event.preventDefault();
-      return views.toggleMark({ query: stood[0], key: stood[1] });
-    }
+    if (isLetter(event, "h")) return (event.preventDefault(), hide(views.shown.units[stood[0]]));
+    if (isLetter(event, "m")) return (event.preventDefault(), views.toggleMark({ query: stood[0], key: stood[1] }));
     const step = ARROWS[event.key];
     if (event.key === "Escape") return (leave(), views.clearSelection());
     if (!step && event.key !== "Enter") return;

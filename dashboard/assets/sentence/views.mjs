@@ -11,6 +11,7 @@ import { markNoted } from "../notes/marks.mjs";
 import { elementIn, make, required, tellDash, useOnElement } from "../web/elements.mjs";
 import { createLoader, readBytes, readJson } from "../web/loading.mjs";
 import { hexOf, schemeNow, watchScreen } from "../web/drawing.mjs";
+import { isLetter } from "../web/keyboard.mjs";
 
 const KINDS = { head: createHeadView, model: createModelView, matrix: createMatrixView, neuron: createNeuronView };
 
@@ -311,11 +312,11 @@ export class Views {
   press(event) {
     const layer = { "[": -1, "]": 1 }[event.key];
     if (!this.now || event.ctrlKey || event.metaKey || event.defaultPrevented) return;
-    const pair = event.key === "m" ? pairOf(this.shown) : null;
+    const pair = isLetter(event, "m") ? pairOf(this.shown) : null;
     if (pair) this.toggleMark(pair);
     if (!layer) return;
     event.preventDefault();
-    this.send({ stepped: { layer } }); // where the model ends is said by the link: the drawn layer may be the one before
+    this.send({ stepped: { layer } }); // the link knows where the model ends: the drawn layer may be the one before
   }
 
   /** @param {Outgoing} event */

@@ -85,6 +85,17 @@ export function keepFocus() {
 
 /** Milliseconds in which the letter of a page follows `g`. */
 const WAIT = 1500;
+/** When `g` was pressed, if it is the last key. */
+let pressed = -Infinity;
+
+/** Whether a key comes after `g`, so that its letter is that of a page. @param {KeyboardEvent} event */
+const followsG = (event) => event.timeStamp - pressed < WAIT;
+
+/**
+ * Whether a letter was pressed that a view may act on: alone, and not after `g`.
+ * @param {KeyboardEvent} event @param {string} letter
+ */
+export const isLetter = (event, letter) => event.key === letter && !event.ctrlKey && !event.metaKey && !followsG(event);
 
 /** @param {EventTarget | null} target */
 const isTyped = (target) => target?.closest?.("input, textarea, select, [contenteditable='true'], [role='textbox']");
@@ -112,11 +123,10 @@ function act(action) {
 
 /** Follows the keys. */
 export function followShortcuts() {
-  let pressed = -Infinity;
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyped(event.target)) return;
     if (document.querySelector("dialog[open]")) return;
-    const action = actionOf(event.key, event.timeStamp - pressed < WAIT);
+    const action = actionOf(event.key, followsG(event));
     pressed = action?.wait ? event.timeStamp : -Infinity;
     if (action && act(action)) event.preventDefault();
   });
