@@ -67,6 +67,10 @@ def own_sentence(
 @contextmanager
 def ready_model(model: Any, tokenizer: Any, found: Checkpoint | None = None) -> Iterator[GuessingModel]:
     """A model with its tokenizer, of a copy that shares its weights; `found` as in `own_widget`."""
+    if found is None and tokenizer is None:
+        raise IngestError(
+            "A model object needs its tokenizer. Give what AutoTokenizer.from_pretrained returns, or a folder or a name."
+        )
     with TemporaryDirectory(prefix="headscape-") as folder, _same_kernels():
         loaded, checkpoint = _given(model) if found is None else (_loaded(found), found)
         if tokenizer is not None and tokenizer != model:

@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import timedelta
 
 from icechunk import IcechunkError
@@ -98,10 +99,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _days(text: str) -> float:
-    days = float(text)
-    if not 0 <= days < 36500:
-        raise ValueError(text)
-    return days
+    with suppress(ValueError):
+        if 0 <= (days := float(text)) < 36500:
+            return days
+    raise argparse.ArgumentTypeError(f"{text} is no number of days. Give one, such as 7.")
 
 
 def _describe(options: argparse.Namespace) -> int:

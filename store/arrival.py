@@ -108,7 +108,8 @@ def sentence_shares(matrices: Floats, flags: NDArray[np.uint8]) -> NDArray[np.fl
     real = np.ones(len(flags), bool)
     rows = source_rows(flags, real)
     cls_, sep, word = (rows[SOURCES.index(name)] for name in ("cls", "sep", "word"))
-    classes = np.stack([cls_, sep, ~(cls_ | sep | word), word])
+    # The first token of a model without [CLS] is a word and stands for it: what comes from it is counted once.
+    classes = np.stack([cls_, sep, ~(cls_ | sep | word), word & ~cls_])
     through = np.stack([roll_out(list(layers)) for layers in matrices]).astype(np.float64)
     token = np.arange(len(flags))
     own = through[..., token, token].copy()

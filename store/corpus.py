@@ -266,7 +266,7 @@ class Corpus(ReachResults):
     @cached_property
     def head_labels(self) -> xr.DataArray:
         """Label of each head (layer, head), "" where no rule of `store.kernels.heads.LABELS` holds."""
-        return head_labels(self.head_statistic, self.counted_lengths)
+        return head_labels(self.head_statistic, self.counted_lengths, causal=self.causal)
 
     # -- words --------------------------------------------------------------------------------------
 
@@ -293,6 +293,7 @@ class Corpus(ReachResults):
         Parts as in `store.kernels.head_tables.logit_parts`: position, word, both, context, and constants of the row. The tables of the head
         are made from its stored queries and keys, and those of the last heads are kept. NotIngested where the rules are not computed.
         """
+        check_head(layer, head, layers=self.layers, heads=self.heads)
         rows = self.sentence_rows(sentence)
         query, key = (self._model[role].variable[layer, head, rows].values[None].astype(np.float32) for role in ROLES)
         position = np.arange(rows.stop - rows.start)
@@ -365,6 +366,7 @@ class Corpus(ReachResults):
 
     def head_tables(self, layer: int, head: int) -> HeadTables:
         """Mean, position's part and wordpiece's part of the queries and keys of a head; those of the last heads are kept."""
+        check_head(layer, head, layers=self.layers, heads=self.heads)
         tables = self._tables.get((layer, head))
         if tables is None:
             query, key = (self._model[role].variable[layer, head].values for role in ROLES)

@@ -38,7 +38,9 @@ def head_dictionary(
         tables.position[:, 0, :-1],
         tables.word[:, 0, :-1][:, kept],
     )
-    words_of = np.bincount(sentence, minlength=size)
+    words_of = np.bincount(
+        sentence[position > 0], minlength=size
+    )  # the first token stands for [CLS] where there is none
     names = text.vocab[tables.token_ids[kept]].astype(object)
     positions = np.arange(len(at_position))
     words, to_position, to_word = (

@@ -13,7 +13,7 @@ from store.kernels.hypothesis import MEASURES, HypothesisCounts, count_sentence
 from store.kernels.intervals import draw_counts
 from store.kernels.rules import SentenceTokens
 from store.means import Watch
-from store.repository.errors import StoreError
+from store.repository.errors import StoreError, is_integer
 from store.rules import RuleText
 from store.schema.model import BOUNDS, HEADS, ROLES
 from store.text import CorpusText
@@ -58,22 +58,23 @@ def test_hypothesis(
     bias: AttentionBias | None,
 ) -> xr.Dataset:
     """See `store.Corpus.hypothesis`; `vectors` are the queries and keys of the model, lazy (layer, head, token, channel), `bias` its own."""
+    if not is_integer(sentences) or sentences < 1:
+        raise StoreError(f"A hypothesis cannot be tested on {sentences} sentences. Give at least 1, a whole number.")
     count = min(sentences, corpus.n_sentences)
-    if count < 1:
-        raise StoreError(f"A hypothesis cannot be tested on {sentences} sentences. Give at least 1.")
     shape = vectors["query"].shape[:2]
     counts = np.stack(
-        [_count(*each, names, bias) for each in _sentences(corpus, vectors, count, watch)],
+        [_count(*each, names, bias) for each in _sentences(corpus, vectors, count, watch, bias)],
         axis=-1,
     )
     return _labelled(shape, HypothesisCounts(counts), draw_counts(seed, 0, count))
 
 
 def _sentences(
-    corpus: CorpusText, vectors: Mapping[str, xr.DataArray], count: int, watch: Watch
+    corpus: CorpusText, vectors: Mapping[str, xr.DataArray], count: int, watch: Watch, bias: AttentionBias | None
 ) -> Iterator[tuple[HypothesisSentence, Vectors, Vectors]]:
     """The first sentences with their queries and keys (head through all layers, token, channel)."""
-    text, texts = RuleText(corpus, corpus.n_sentences), corpus.sentences.text.values
+    text = RuleText(corpus, corpus.n_sentences, causal=bias is not None and bias.causal)
+    texts = corpus.sentences.text.values
     token_id = corpus.tokens.token_id.values
     for index, rows, query, key in sentence_vectors(corpus, vectors, range(count)):
         watch(index / count)
@@ -113,7 +114,7 @@ def _count(
 ) -> NDArray[np.float64]:
     """What the sentence adds; weights are computed of the queries with named keys alone."""
     words = np.flatnonzero(sentence.tokens.is_word)
-    named = _named(names, sentence)[np.ix_(words, words)]
+    named = (_named(names, sentence) & sentence.tokens.seen)[np.ix_(words, words)]
     asked = np.flatnonzero(named.any(axis=1))
     if not len(asked):
         return count_sentence(np.zeros((len(query), 0, len(words)), np.float32), named[asked], len(words))

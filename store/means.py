@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import xarray as xr
 import zarr
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from store.kernels.intervals import Replicates, SentenceRows, draw_counts, interval_of_sums, order_rows
 from store.kernels.statistics import mean_over_sentences, source_rows
@@ -89,12 +89,14 @@ def intervals_of_blocks(group: zarr.Group, blocks: int) -> tuple[NDArray[np.floa
     return interval_of_sums(sums, squares, counts), interval_of_sums(sums.mean(axis=-1), of_layers, counts)
 
 
-def check_chosen(chosen: NDArray[np.bool_], tokens: int) -> None:
-    """Raise StoreError where the tokens of a part are not chosen by a bool for each token of the corpus."""
+def check_chosen(given: ArrayLike, tokens: int) -> NDArray[np.bool_]:
+    """Which tokens of the corpus are chosen: (token,). StoreError where that is not given by a bool for each."""
+    chosen = np.asarray(given)
     if chosen.shape != (tokens,) or chosen.dtype != bool:
         raise StoreError(
             f"`chosen` has shape {chosen.shape} and dtype {chosen.dtype}. Pass a bool for each of the {tokens} tokens."
         )
+    return chosen
 
 
 class PartBlock(NamedTuple):
@@ -143,7 +145,7 @@ class ChosenTokens:
     block: int
 
     def __post_init__(self) -> None:
-        check_chosen(self.chosen, len(self.real))
+        object.__setattr__(self, "chosen", check_chosen(self.chosen, len(self.real)))
 
     def blocks(self) -> list[PartBlock]:
         """Blocks that have chosen tokens."""

@@ -51,7 +51,9 @@ def cut_sentences(cut: int, sentences: int, max_length: int) -> str:
     if not cut:
         return f"no sentence is longer than {max_length} wordpieces"
     are = "is longer than {} wordpieces and was cut" if cut == 1 else "are longer than {} wordpieces and were cut"
-    return f"{cut:,} of {many(sentences, 'sentence')} ({100 * cut / sentences:.2g}%) {are.format(max_length)}"
+    share = 100 * cut / sentences
+    percent = f"{share:.3g}" if share > 99 else f"{share:.2g}"
+    return f"{cut:,} of {many(sentences, 'sentence')} ({percent}%) {are.format(max_length)}"
 
 
 def held_sentences(model: Mapping[str, Any]) -> str:

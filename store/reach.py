@@ -250,9 +250,7 @@ class ClassedTokens:
         return self._of(chosen, (name,), np.unique(self._sentence[counts]))
 
     def _of(self, chosen: Mask | None, names: Sequence[str], within: NDArray[np.int64] | None) -> ClassMeans:
-        if chosen is not None:
-            check_chosen(chosen, len(self._codes))
-        part = slice(None) if chosen is None else np.flatnonzero(chosen)
+        part = slice(None) if chosen is None else np.flatnonzero(check_chosen(chosen, len(self._codes)))
         values = np.concatenate([self.numbers[name][:, part] for name in names])
         return ClassMeans.of(values, self._codes[part], self._sentence[part], within)
 
@@ -361,9 +359,14 @@ class ReachResults(StageResults):
         >>> positive = corpus.sentences.label.values[corpus.tokens.sentence_index.values[corpus.rows]] == 1  # doctest: +SKIP
         >>> corpus.reach_contrast("wordpiece", "sentence", positive).share_difference.sel(category="great")  # doctest: +SKIP
         """
-        rest = ~chosen if others is None else others
-        layers = self._these_layers(layer)
+        layers, chosen = self._these_layers(layer), check_chosen(chosen, self.n_tokens)
+        rest = ~chosen if others is None else check_chosen(others, self.n_tokens)
         return reach_contrast(self, kind, target, chosen=chosen, others=rest, layers=layers, fewest=fewest, watch=watch)
 
     def _these_layers(self, layer: int | None) -> list[int]:
-        return list(range(self.token_reach.sizes["layer"])) if layer is None else [layer]
+        layers = self.token_reach.sizes["layer"]
+        if layer is None:
+            return list(range(layers))
+        if layer not in range(layers):
+            raise StoreError(f"There is no layer {layer}. Choose one of 0 to {layers - 1}.")
+        return [layer]

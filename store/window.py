@@ -20,7 +20,8 @@ class Window:
 
     @classmethod
     def at(cls, first: int, tokens: int) -> "Window":
-        """The window from a token on, at the end a shorter one; a short sentence is one window."""
+        """The window from a token on, at the end a shorter one; a short sentence is one window, and nothing is before the first token."""
+        first = max(0, first)
         last = max(0, tokens - 1) // WINDOW * WINDOW
         start = 0 if tokens <= WINDOW else first if first < tokens else last
         return cls(start, min(tokens, start + WINDOW), tokens)

@@ -199,6 +199,12 @@ def test_expiry_after_an_impossible_number_of_days_is_refused(
     assert "Traceback" not in capfd.readouterr().err
 
 
+def test_what_is_no_number_of_days_is_told(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["expire", "store", "--days", "x"])
+    assert "argument --days: x is no number of days. Give one, such as 7." in capfd.readouterr().err
+
+
 def test_commands_run_as_a_program(tiny_store: str) -> None:
     command = [sys.executable, "-m", "store", "describe", tiny_store]
     folder = str(Path(store.__file__).parents[1])

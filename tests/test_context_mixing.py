@@ -21,7 +21,7 @@ from store.arrival import sentence_shares
 from store.kernels.mixing import ProductMap, ResidualNorms, layer_matrix, mixing_matrix, mixing_products, roll_out
 from store.mixing import context_mixing
 from store.repository.errors import NotIngested, StoreError
-from store.schema.corpus import CLS, SEP
+from store.schema.corpus import CLS, FIRST, SEP
 from store.schema.features import point_names
 from store.schema.mixing import ORIGINS
 from store.schema.model import SOURCES
@@ -207,6 +207,14 @@ def test_shares_of_a_sentence_go_by_the_class_of_the_input_token() -> None:
     assert by_origin == pytest.approx({"self": 0.75, "cls": 0.05, "sep": 0.05, "punctuation": 0, "word": 0.15})
     assert shares[ORIGINS.index("self"), SOURCES.index("cls")] == 1
     assert np.isnan(shares[:, SOURCES.index("punctuation")]).all()
+
+
+def test_a_first_token_that_stands_for_cls_is_counted_as_that_alone() -> None:
+    """Of the third token .2 come from the first, .3 from the second; of the second .4 come from the first."""
+    matrix = np.array([[1, 0, 0], [0.4, 0.6, 0], [0.2, 0.3, 0.5]])
+    shares = sentence_shares(matrix[None, None], np.array([FIRST, 0, 0], np.uint8))[0, :, :, 0]
+    by_origin = dict(zip(ORIGINS, shares[:, SOURCES.index("all")], strict=True))
+    assert by_origin == pytest.approx({"self": 0.7, "cls": 0.2, "sep": 0, "punctuation": 0, "word": 0.1})
 
 
 def test_what_arrives_is_the_mean_over_the_sentences_of_the_sample(corpus: store.Corpus) -> None:

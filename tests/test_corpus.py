@@ -199,3 +199,10 @@ def test_provenance_records_settings_versions_and_content(tiny_store: str, tiny_
 
 def test_the_name_of_a_head_counts_from_zero() -> None:
     assert head_name(7, 9) == "L7 H9"
+
+
+def test_parts_of_the_scores_of_a_head_that_is_not_there_are_refused(tiny_corpus: store.Corpus) -> None:
+    with pytest.raises(StoreError, match=r"There is no head L99 H0\. Choose one of L0 to L1 and H0 to H"):
+        tiny_corpus.logit_parts(0, layer=99, head=0)
+    with pytest.raises(StoreError, match=r"There is no head L0 H-1\."):
+        tiny_corpus.head_tables(0, -1)

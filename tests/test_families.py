@@ -310,7 +310,7 @@ STORED, OTHERS = ["deberta-v2", "gpt2"], ["distilbert", "albert", "modernbert", 
 
 @pytest.fixture(scope="module", params=[*STORED, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)])
 def masked_model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With a head for masked wordpieces; of GPT-2 with one for labels."""
+    """With a head for masked wordpieces; of GPT-2 with one for the next."""
     kind = next(iter(BY_TYPE[request.param].architectures))
     return made_once(
         tmp_path_factory, f"{kind}-{request.param}", partial(save_family, model_type=request.param, kind=kind)

@@ -117,6 +117,11 @@ def previous(sentence: HypothesisSentence) -> np.ndarray:
     return named
 
 
+def test_a_hypothesis_is_tested_on_a_whole_number_of_sentences(corpus: Corpus) -> None:
+    with pytest.raises(StoreError, match=r"cannot be tested on 2\.5 sentences\. Give at least 1, a whole number\."):
+        corpus.hypothesis(previous, sentences=2.5)  # type: ignore[arg-type]
+
+
 def test_a_hypothesis_is_tested_on_the_patterns_of_the_corpus(corpus: Corpus) -> None:
     found: xr.Dataset = corpus.hypothesis(previous, sentences=7)
     by_hand = [

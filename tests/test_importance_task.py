@@ -145,3 +145,8 @@ def test_the_next_wordpiece_is_asked_of_every_token_but_before_a_special_token_a
     none = NO_ANSWER
     np.testing.assert_array_equal(task.answer, [1001, 1002, 1003, none, none, 1006, none, none])
     assert (task.kind, task.answers) == ("next", 4)
+
+
+def test_texts_of_one_token_have_no_next_wordpiece() -> None:
+    with pytest.raises(IngestError, match=r"No sentence has two tokens.*Leave --importance out\."):
+        next_task(make_sentences([1, 1]))

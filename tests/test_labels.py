@@ -12,6 +12,7 @@ from scipy.spatial.distance import pdist, squareform
 
 import store
 from store.kernels.heads import LABELS, clustered_order, head_labels, nearest_heads
+from store.kernels.statistics import even_entropy
 from store.schema.model import SOURCES, STATISTICS
 
 #: Sentences of 55 tokens, whose first has no previous and whose last no next.
@@ -147,3 +148,11 @@ def test_identical_heads_stand_side_by_side(kinds: list[int]) -> None:
 def test_heads_on_a_line_keep_its_order(apart: np.ndarray) -> None:
     order = clustered_order(apart).tolist()
     assert order in ([0, 1, 2, 3], [3, 2, 1, 0])
+
+
+def test_an_even_head_that_sees_no_later_token_is_broad() -> None:
+    lengths = np.array([1, 3])
+    np.testing.assert_allclose(even_entropy(lengths, causal=True), [0, np.log(6) / 3])
+    means = statistics({"entropy": np.log(6) / 6})
+    labels = [str(head_labels(means, lengths, causal=causal).sel(layer=0, head=1).item()) for causal in (True, False)]
+    assert labels == ["broad", ""]

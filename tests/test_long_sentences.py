@@ -115,6 +115,10 @@ def test_weights_of_some_queries_of_a_store_are_rows_of_its_pattern(tiny_corpus:
     )
 
 
+def test_a_window_from_before_the_first_token_begins_there() -> None:
+    assert Window.at(-5, 200) == Window.at(0, 200) == Window(0, WINDOW, 200)
+
+
 def test_the_ruler_says_how_much_attention_goes_outside_of_the_keys(whole: np.ndarray) -> None:
     rows = whole[0, 1, 100:228]
     ruler = key_ruler(rows, Window.at(30, TOKENS))

@@ -169,6 +169,11 @@ def test_a_tokenizer_with_other_special_tokens_is_refused(bert: Any) -> None:
         headscape.sentence(bert, other, "film")
 
 
+def test_a_model_object_without_its_tokenizer_is_refused(bert: Any) -> None:
+    with pytest.raises(IngestError, match=r"A model object needs its tokenizer\. Give what AutoTokenizer"):
+        headscape.context_mixing(bert, None, "film")
+
+
 def test_what_is_no_tokenizer_is_refused(bert: Any) -> None:
     with pytest.raises(IngestError, match=r"A dict is no tokenizer of transformers. Give what AutoTokenizer"):
         headscape.sentence(bert, {}, "film")

@@ -349,6 +349,20 @@ def test_an_unknown_kind_or_target_is_told_with_the_known_ones(tiny_corpus: stor
         tiny_corpus.reach_by("wordpiece", "sep")
 
 
+@pytest.mark.parametrize("layer", [-1, 99])
+def test_a_layer_that_is_not_there_is_told_with_those_there_are(layer: int, tiny_corpus: store.Corpus) -> None:
+    with pytest.raises(StoreError, match=rf"There is no layer {layer}\. Choose one of 0 to 1\."):
+        tiny_corpus.reach_by("wordpiece", layer=layer)
+
+
+def test_tokens_may_be_chosen_by_a_list(tiny_corpus: store.Corpus) -> None:
+    chosen = np.arange(tiny_corpus.n_tokens) % 3 > 0
+    expected = tiny_corpus.reach_by("wordpiece", chosen=chosen)
+    assert tiny_corpus.reach_by("wordpiece", chosen=chosen.tolist()).identical(expected)  # type: ignore[arg-type]
+    with pytest.raises(StoreError, match=r"Pass a bool for each of the"):
+        tiny_corpus.reach_contrast("wordpiece", "sentence", [True])  # type: ignore[arg-type]
+
+
 def test_grammar_of_a_corpus_without_words_is_told_with_what_to_do(tiny_corpus: store.Corpus) -> None:
     with pytest.raises(NotIngested, match="Words: not annotated"):
         tiny_corpus.reach_by("relation")

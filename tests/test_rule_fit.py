@@ -77,6 +77,17 @@ def test_rules_of_a_causal_head_leave_nothing_to_later_tokens() -> None:
     np.testing.assert_allclose(predicted.reshape(pattern.shape), pattern, atol=1e-4)
 
 
+def test_what_a_query_does_not_see_takes_no_weight_however_large_its_logit() -> None:
+    entries = Entries.of_lengths([2], causal=True)
+    weights, log_sums = entries.softmax(np.array([-200, 0, 1, 1], np.float32))
+    np.testing.assert_array_equal(weights, [1, 0, 0.5, 0.5])
+    np.testing.assert_allclose(log_sums, [-200, 1 + np.log(2)])
+
+
+def test_no_sentence_has_no_pattern() -> None:
+    assert [Entries.of_lengths([], causal=causal).rows for causal in (True, False)] == [0, 0]
+
+
 def test_a_head_with_a_single_key_does_not_diverge() -> None:
     tokens = written_sentence()
     entries = Entries.of_lengths([len(tokens)])

@@ -20,6 +20,7 @@ from ingest.text.sentences import (
     split_text,
     splitter_of,
 )
+from store.phrases import cut_sentences
 from tests.stores import rewritten
 
 Ingest = Callable[..., str]
@@ -176,3 +177,10 @@ def test_an_ingest_ends_with_the_share_of_cut_sentences(
 ) -> None:
     ingest(tmp_path / "store", data=write_texts(tmp_path / "en.txt", texts))
     assert capsys.readouterr().out.splitlines()[-1] == said
+
+
+@pytest.mark.parametrize(
+    ("cut", "sentences", "share"), [(3, 4000, "0.075%"), (12, 90, "13%"), (3980, 4000, "99.5%"), (12, 12, "100%")]
+)
+def test_a_share_of_cut_sentences_is_written_as_people_write_it(cut: int, sentences: int, share: str) -> None:
+    assert f" ({share}) are longer than 128 wordpieces" in cut_sentences(cut, sentences, 128)

@@ -183,3 +183,9 @@ def test_distances_of_pairs_are_those_of_their_vectors(radius: float | None) -> 
     distance = pair_distances(*moved, shift, dot_products(query, key, pairs), pairs)
     expected = np.linalg.norm(moved[0][pairs.query] - moved[1][pairs.key], axis=-1)
     np.testing.assert_allclose(distance, expected)
+
+
+def test_a_single_pair_has_no_correlation() -> None:
+    correlation, pairs = weighted_correlation(np.ones(1), np.ones(1))
+    assert np.isnan(correlation)
+    assert pairs == 0

@@ -22,6 +22,7 @@ from dashboard.web.special_names import applies
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus
 from store.kernels.heads import LABELS, THRESHOLDS, NearHead, nearest_heads
+from store.kernels.statistics import even_entropy
 from store.phrases import many
 from store.repository.errors import NotIngested
 from store.repository.ingest_status import IngestProgress
@@ -278,7 +279,7 @@ def _kind(corpus: Corpus, label: str) -> HeadKind:
 def largest_values(corpus: Corpus, label: str) -> NDArray[np.float64]:
     """The largest possible value of a label's statistic in each sentence: (counted_sentences,)."""
     sizes = corpus.counted_lengths
-    return np.log(sizes) if label in OF_LARGEST else np.ones(len(sizes))
+    return even_entropy(sizes, causal=corpus.causal) if label in OF_LARGEST else np.ones(len(sizes))
 
 
 def divergence_info(about: str) -> html.Button:

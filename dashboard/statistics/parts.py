@@ -24,6 +24,7 @@ from dashboard.web.results import DiskCache, SharedResults, cached, current_cach
 from dashboard.web.served_store import ServedStore
 from store import Corpus
 from store.kernels.heads import head_labels
+from store.kernels.statistics import even_entropy
 from store.means import Watch
 from store.phrases import many
 from store.process import reusing_freed_memory
@@ -147,12 +148,12 @@ def part_labels(corpus: Corpus, part: Part, means: xr.DataArray) -> xr.DataArray
         return corpus.head_labels
     if not part.tokens:
         return xr.full_like(corpus.head_labels, "")
-    return head_labels(means, _lengths(corpus, part))
+    return head_labels(means, _lengths(corpus, part), causal=corpus.causal)
 
 
 def uniform_entropy(corpus: Corpus, part: Part) -> float:
-    """Entropy of uniform attention in nats: the mean over the part's sentences of ln tokens; NaN without any."""
-    return float(np.log(_lengths(corpus, part)).mean()) if part.tokens else float("nan")
+    """Entropy of uniform attention in nats: the mean over the part's sentences; NaN without any."""
+    return float(even_entropy(_lengths(corpus, part), causal=corpus.causal).mean()) if part.tokens else float("nan")
 
 
 def _lengths(corpus: Corpus, part: Part) -> NDArray[np.int32]:

@@ -76,10 +76,12 @@ def masked_task(sentences: Block, *, mask_id: int, seed: int) -> ImportanceTask:
 
 
 def next_task(sentences: Block) -> ImportanceTask:
-    """Predict the wordpiece after each token of a sentence, but no special token."""
+    """Predict the wordpiece after each token of a sentence, but no special token. IngestError where there is none."""
     answer = np.full(sentences.tokens, NO_ANSWER, np.int64)
     is_asked = (sentences.token_flags[1:] & NO_WORD) == 0
     is_asked[np.cumsum(sentences.lengths)[:-1] - 1] = False  # the next token is of another sentence
+    if not is_asked.any():
+        raise IngestError("No sentence has two tokens, so there is no next wordpiece. Leave --importance out.")
     answer[:-1][is_asked] = sentences.token_ids[1:][is_asked]
     return ImportanceTask("next", sentences, answer)
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from store.kernels import AnyArray, as_float, namespace
+from store.kernels.statistics import even_entropy
 
 #: Share of each row that is spread evenly over the keys, as in Clark's code, so that no weight is 0.
 SMOOTHING = 0.001
@@ -184,7 +185,7 @@ class NearHead(NamedTuple):
     divergence: float
 
 
-def head_labels(head_statistic: AnyArray, lengths: NDArray[np.integer]) -> AnyArray:
+def head_labels(head_statistic: AnyArray, lengths: NDArray[np.integer], *, causal: bool = False) -> AnyArray:
     """Label of each head, by the rules of `LABELS` (Clark et al. 2019, General_Analysis).
 
     Parameters
@@ -193,12 +194,14 @@ def head_labels(head_statistic: AnyArray, lengths: NDArray[np.integer]) -> AnyAr
         DataArray (source, statistic, layer, head), of which the source `all` is used.
     lengths
         Tokens of each sentence (sentence,): in short sentences entropy is smaller, and more queries lack a neighbour.
+    causal
+        Whether a query sees no key after it.
 
     Returns
     -------
     DataArray (layer, head), "" where no rule holds.
     """
-    neighbours, uniform = float((1 - 1 / lengths).mean()), float(np.log(lengths).mean())
+    neighbours, uniform = float((1 - 1 / lengths).mean()), float(even_entropy(lengths, causal=causal).mean())
     largest = {"to_next": neighbours, "to_previous": neighbours, "entropy": uniform}
     means = head_statistic.sel(source="all", drop=True)
     entropy = means.sel(statistic="entropy", drop=True)

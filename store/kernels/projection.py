@@ -136,7 +136,7 @@ def weighted_correlation(dot: AnyArray, distance: AnyArray) -> tuple[AnyArray, A
     Correlation (...,), NaN below `FEWEST_PAIRS` pairs, and number of pairs (...,).
     """
     xp = namespace(dot)
-    nearest = max(1, int(NEAREST_SHARE * distance.shape[-1]))
+    nearest = min(max(1, int(NEAREST_SHARE * distance.shape[-1])), distance.shape[-1] - 1)
     near = xp.argpartition(distance, nearest, axis=-1)[..., : nearest + 1]
     dot, distance = xp.take_along_axis(dot, near, -1), xp.take_along_axis(distance, near, -1)
     weight = (distance.max(axis=-1, keepdims=True) - distance) ** 2

@@ -56,7 +56,8 @@ class Entries:
     def of_lengths(cls, lengths: ArrayLike, *, causal: bool = False) -> "Entries":
         """The whole patterns of sentences with so many tokens, each of which sees those before it alone where they are causal."""
         tokens = np.asarray(lengths, np.int64)
-        seen = np.concatenate([np.tri(size, dtype=bool).ravel() for size in tokens]) if causal else None
+        rows = (np.tri(size, dtype=bool).ravel() for size in tokens)
+        seen = np.concatenate([np.zeros(0, bool), *rows]) if causal else None
         return cls(np.repeat(tokens, tokens), tokens, seen)
 
     @cached_property
@@ -120,11 +121,11 @@ class Entries:
 
     def _exponentials(self, logits: Floats) -> tuple[Floats, Floats, Floats]:
         """Exponentials (..., entry) over the largest of their row, their sums, and the largest logits (..., row)."""
+        if self.seen is not None:  # before the largest is found: beside that of a hidden key all others may be 0
+            logits = np.where(self.seen, logits, -np.inf)
         largest = np.maximum.reduceat(logits, self.start, axis=-1)
         weights = logits - self.spread(largest)
         np.exp(weights, out=weights)
-        if self.seen is not None:
-            weights *= self.seen
         return weights, self.row_sums(weights), largest
 
 

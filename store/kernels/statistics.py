@@ -164,6 +164,19 @@ def spread_between_heads(head_statistic: AnyArray, lengths: NDArray[np.integer])
     return {name: share for name, share in spread.items() if name != "received" and not np.isnan(share)}
 
 
+def even_entropy(lengths: NDArray[np.integer], *, causal: bool) -> NDArray[np.float64]:
+    """Entropy of uniform attention in nats, the mean over the queries of each sentence: (sentence,).
+
+    It is ln of the tokens that a query sees: of all, or of those up to it where they are `causal`.
+    """
+    sizes = np.asarray(lengths)
+    if not causal:
+        return np.log(sizes)
+    summed = np.cumsum(np.log(np.arange(1, sizes.max(initial=0) + 1)))
+    means: NDArray[np.float64] = summed[sizes - 1] / sizes
+    return means
+
+
 def entropy(pattern: AnyArray) -> AnyArray:
     """Attention entropy -sum p ln p of each query in nats: (..., query_token). At most ln(tokens), for uniform attention.
 

@@ -1,0 +1,49 @@
+"""Numbers of a model whose tokens see no later token: a tiny GPT-2, whose first token stands for [CLS]."""
+
+import numpy as np
+import pytest
+
+from store import Corpus, open_corpus
+from store.hypothesis import HypothesisSentence
+from store.kernels.dictionary import FARTHEST
+from store.rules import RuleSentences
+from tests.every_family import make_families
+
+LAYER, HEAD = 1, 0
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    return open_corpus(make_families(tmp_path_factory.mktemp("causal") / "store", ["gpt2"]))
+
+
+def neighbours(sentence: HypothesisSentence) -> np.ndarray:
+    named: np.ndarray = abs(sentence.tokens.offset) == 1
+    return named
+
+
+def previous(sentence: HypothesisSentence) -> np.ndarray:
+    named: np.ndarray = sentence.tokens.offset == -1
+    return named
+
+
+def test_a_hypothesis_on_later_tokens_is_one_on_those_that_are_seen(corpus: Corpus) -> None:
+    found, expected = (corpus.hypothesis(names, sentences=10) for names in (neighbours, previous))
+    assert found.drop_attrs().identical(expected.drop_attrs())
+
+
+def test_logits_by_distance_are_of_the_places_that_words_have(corpus: Corpus) -> None:
+    """Written out: each query's logit to each key that it sees, above their mean."""
+    tables = corpus.head_tables(LAYER, HEAD)
+    query, key = (tables.mean[side, 0] + tables.position[side, 0, :-1] for side in (0, 1))
+    logits = (query @ key.T).astype(np.float64) / query.shape[-1] ** 0.5
+    sums, counts = np.zeros((2, 2 * FARTHEST + 1))
+    for sentence in RuleSentences.stored(corpus._roles).in_tables.tolist():
+        tokens = len(corpus.rule_text.sentence(sentence))
+        for place in range(1, tokens):
+            seen = logits[place, 1 : place + 1]
+            for other in range(max(1, place - FARTHEST), place + 1):
+                sums[other - place + FARTHEST] += logits[place, other] - seen.mean()
+                counts[other - place + FARTHEST] += 1
+    expected = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+    np.testing.assert_allclose(corpus.head_dictionary(LAYER, HEAD).offset_logit, expected, atol=1e-5)
