@@ -14,9 +14,7 @@ from dashboard.access.sign_in import SIGN_OUT
 from dashboard.canvas.spec import PointPanels
 from dashboard.documentation import address
 from dashboard.help_dialog import dialogs
-from dashboard.points.head_tokens import columns
-from dashboard.points.point_set import FIELDS as SELECTION
-from dashboard.points.point_set import parse_selection
+from dashboard.points.shown import valid_fields
 from dashboard.sentence.picture import SentenceViews
 from dashboard.topic import Topic
 from dashboard.ui.controls import OF_DATA, OPENS
@@ -202,7 +200,7 @@ def shown(context: Context, topic: Topic, search: str, of_page: tuple[str, ...] 
     if context.completed:  # a bare link, by what its page has chosen
         link = f"?{urlsplit(state.href).query}"
     else:
-        link = valid_search(context.corpus, state, search, of_page) if context.every_notice or of_page else search
+        link = valid_search(context, topic, search, of_page) if context.every_notice or of_page else search
     written = {} if link == search else {"written": search}
     link_parts = {"path": urlsplit(state.href).path, "link": link[:MAX_QUERY]}
     role = {"writes": current_person().writes}
@@ -273,12 +271,9 @@ def notices(sentences: Sequence[str]) -> list[dmc.Alert]:
     return [dmc.Alert(content, color="orange", variant="light", mb="sm")]
 
 
-def valid_search(corpus: Corpus, state: LinkState, search: str, of_page: tuple[str, ...]) -> str:
+def valid_search(context: Context, topic: Topic, search: str, of_page: tuple[str, ...]) -> str:
     """The query string of a link without the invalid values that the notices name, those `of_page` too."""
-    if of_page:
-        fields = {name: state.fields[name] or "" for name in SELECTION}
-        selection, _ = parse_selection(fields, corpus, columns(corpus))
-        state = state.with_(**(dict.fromkeys(SELECTION[2:]) | selection.fields))
+    state = context.state.with_(**(topic.selection or valid_fields)(context)) if of_page else context.state
     written = dict(parse_qsl(search.lstrip("?"))).keys()
     fields = {name: text for name, text in parse_qsl(urlsplit(state.href).query) if name in written}
     return f"?{encode_fields(fields)}" if fields else ""

@@ -50,6 +50,8 @@ class Topic:
         The link of the navigation to it, where it is not just the same state on this page.
     choices
         What its controls show beyond the link.
+    selection
+        The fields of its link that select points, without what its notices name; None where the points are queries and keys.
     picture
         What the canvas shows; None where no picture has been computed.
     after_picture
@@ -77,6 +79,7 @@ class Topic:
     open: Callable[[Context], Context] | None = None
     href: Callable[[Context], str] | None = None
     choices: Callable[[Context], Choices] | None = None
+    selection: Callable[[Context], dict[str, object]] | None = None
     picture: Callable[[Context], Picture | None] | None = None
     after_picture: Parts | None = None
     sentence: Callable[[Context], dict[str, Any] | None] | None = None

@@ -1,5 +1,7 @@
 """Feature points in two models: how alike they are, against formulas written out."""
 
+from urllib.parse import parse_qsl
+
 import numpy as np
 import pytest
 from flask.testing import FlaskClient
@@ -67,6 +69,20 @@ def test_a_point_is_drawn_in_two_panels_of_one_role(
 ) -> None:
     answer = three_client.get(f"{base_of(alike)}/features/points/{both.views[0]}/L00.mixed.bin")
     assert np.frombuffer(answer.data[4:20], "<u4").tolist() == [2, both.tokens, 1, 2]
+
+
+def test_a_filter_of_tokens_stays_in_the_link_of_two_models(three_client: FlaskClient, alike: ModelPair) -> None:
+    search = (
+        f"?model={alike.own.name}&other={alike.other.name}&pictures=point&where=wordpiece:%255BCLS%255D&fonly=nothing"
+    )
+    came = three_client.post("/data/page", data={"pathname": "/compare", "search": search, "snapshot": ""})
+    assert "fonly=nothing. Click an entry of the legend." in came.text
+    assert dict(parse_qsl(came.json["shown"]["link"][1:])) == {
+        "model": alike.own.name,
+        "other": alike.other.name,
+        "pictures": "point",
+        "where": "wordpiece:%5BCLS%5D",
+    }
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,30 @@ def test_invalid_values_of_a_link_are_one_notice_and_leave_the_link(client: Flas
     assert again["shown"]["link"] == came["shown"]["link"]
 
 
+@pytest.mark.parametrize(
+    ("path", "query", "notice", "link"),
+    [
+        ("/features", "fonly=nothing&where=wordpiece:%255BCLS%255D", "fonly=nothing", "?where=wordpiece:%255BCLS%255D"),
+        (
+            "/features",
+            "flasso=nowhere&where=wordpiece:%255BCLS%255D;beauty:1",
+            "no column",
+            "?where=wordpiece:%255BCLS%255D",
+        ),
+        ("/features", "fonly=word&where=beauty:1", "no column", "?fonly=word"),
+        ("/heads", "only=nothing&colour=kind&labels=1", "only=nothing", "?colour=kind&labels=1"),
+        ("/heads", "colour=beauty&labels=1", "colour=beauty", "?labels=1"),
+    ],
+)
+def test_a_link_loses_what_a_notice_names_and_no_valid_filter(
+    client: FlaskClient, path: str, query: str, notice: str, link: str
+) -> None:
+    came = page(client, path, f"?{query}")
+    assert notice in json.dumps(came["above"], ensure_ascii=False)
+    assert came["shown"]["link"] == link
+    assert "Ignored" not in json.dumps(page(client, path, link)["above"])
+
+
 def test_a_link_without_invalid_values_stays_as_it_is_written(client: FlaskClient) -> None:
     shown = page(client, "/", "?top=2&paint=label&tokens=20000")["shown"]
     assert shown["link"] == "?top=2&paint=label&tokens=20000"

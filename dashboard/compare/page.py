@@ -19,6 +19,7 @@ from dashboard.compare.feature_points import (
     picture_of_point,
     point_controls,
     similarity_panel,
+    valid_selection,
 )
 from dashboard.compare.head_differences import (
     CHANGES,
@@ -437,6 +438,7 @@ COMPARE = Topic(
     open=with_largest_change,
     href=compare_href,
     choices=choices,
+    selection=valid_selection,
     picture=picture,
     deferred=(CHANGED, LARGEST, MATCHING, RELATIONS_OF_BOTH, SENTENCES, SIMILAR_POINTS, TYPED),
     routes=(register,),

@@ -24,7 +24,7 @@ from dashboard.features.review_choice import (
     token_set_choice,
     unread_page,
 )
-from dashboard.features.shown import FeatureView, choices, selection_contrast
+from dashboard.features.shown import FeatureView, choices, selection_contrast, valid_selection
 from dashboard.features.token import feature_token
 from dashboard.features.trial import number_text, seed_of
 from dashboard.features.trials import MISSING, Trials
@@ -317,6 +317,7 @@ FEATURES = Topic(
     layout=layout,
     links=PageLinks(marked="features"),
     choices=choices,
+    selection=valid_selection,
     picture=picture,
     after_picture=after_picture,
     jobs={TRYING: tried, READING: read_review, SEEKING: seek_reviews},

@@ -11,7 +11,7 @@ from dashboard.features.data import FeaturePanels, is_drawn
 from dashboard.features.feature_tokens import FIELDS, FeatureTokens, coloured_by, parse_token_selection
 from dashboard.features.trial import Trial, seed_of
 from dashboard.features.trials import Trials
-from dashboard.points.point_set import Column, Condition, Mask, parse_conditions, values
+from dashboard.points.point_set import Column, Condition, Mask, parse_conditions, values, write_conditions
 from dashboard.points.shown import Shown, count_codes
 from dashboard.ui.files import provenance_of
 from dashboard.ui.markup import heading, scrolling
@@ -103,6 +103,15 @@ class FeatureView(Shown[FeatureTokens]):
         return parse_conditions(self.state.where or "", self.points.columns)[0]
 
     @property
+    def valid_fields(self) -> dict[str, object]:
+        """The fields of the link that select tokens, or show a category alone, without what is ignored."""
+        selection = self.selection
+        is_alone = len(selection.where) > len(self.filters)
+        where, region = write_conditions(self.filters) or None, selection.lasso and str(selection.lasso)
+        alone = self.state.fonly if is_alone else None
+        return {"within": selection.within, "where": where, "flasso": region, "fonly": alone}
+
+    @property
     def offered(self) -> dict[str, Column]:
         """The columns that tokens can be filtered by: the sentence of the clicked token only where one is clicked."""
         named = self.points.chosen is not None or self.series.features.name != SAMPLE
@@ -120,6 +129,11 @@ def _trial_view(series: FeaturePanels, state: LinkState) -> str | None:
         return None
     trial = Trial.of(state, series.corpus, series.features)
     return str(trial) if series.trials.find(series.corpus, series.features, trial) else None
+
+
+def valid_selection(context: Context) -> dict[str, object]:
+    """The valid fields of a link that select tokens; none where nothing is drawn."""
+    return FeatureView.of(context).valid_fields if is_drawn(context) else {}
 
 
 def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
