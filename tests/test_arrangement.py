@@ -8,7 +8,10 @@ import xarray as xr
 from flask.testing import FlaskClient
 
 from dashboard.points.arrangement import arrangement, value_text
+from dashboard.points.head_tokens import HeadTokens, column_of
 from dashboard.points.page import all_heads, picture_of_heads
+from dashboard.points.point_set import values
+from dashboard.points.shown import ShownPoints
 from dashboard.web.context import Context, resolve
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
@@ -97,6 +100,17 @@ def test_another_order_asks_for_no_other_points(tiny_store: str) -> None:
     assert sorted_ is not None
     assert default.points == sorted_.points
     assert (default.slots, sorted(sorted_.slots or ())) == (None, [0, 1, 2, 3])
+
+
+def test_selected_points_are_counted_in_the_shown_heads_alone(tiny_store: str) -> None:
+    served_store = ServedStore(tiny_store)
+    corpus = served_store.snapshot().corpus()
+    corpus.head_labels = HEAD_LABELS
+    least = np.median(values(column_of(corpus, "entropy"), HeadTokens(corpus, 60)))
+    context = resolve(served_store, "heads", f"?where=entropy:{least:.4f}..&tagged=broad")
+    of_heads, of_head = (ShownPoints.of(context, HeadTokens(context.corpus, 60, *head)) for head in ((), (1, 0)))
+    assert of_heads.count == (int(of_head.selected.sum()), 120)
+    assert of_heads.selected.sum(axis=(1, 2)).mean() != of_heads.count[0]
 
 
 def test_where_no_head_passes_there_is_a_way_back_to_all(tiny_store: str) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from dash import html
 from numpy.typing import NDArray
 
+from dashboard.points.arrangement import arrangement
 from dashboard.points.colours import Legend, legend
 from dashboard.points.head_tokens import HeadTokens, columns
 from dashboard.points.point_set import FIELDS, Column, Condition, PointSet, Selection, mask, parse_selection, values
@@ -140,8 +141,14 @@ class ShownPoints(Shown[HeadTokens]):
 
     @cached_property
     def count(self) -> tuple[int, int]:
-        """Selected and drawn points; in a picture of all heads, of one head on average."""
-        return round(int(self.selected.sum()) / len(self.selected)), 2 * self.tokens
+        """Selected and drawn points; in a picture of several heads, of one of them on average."""
+        return round(int(self._selected_in_drawn.sum()) / max(1, len(self._selected_in_drawn))), 2 * self.tokens
+
+    @property
+    def _selected_in_drawn(self) -> Mask:
+        """The selected points of the heads that the picture shows: (panel, token, role), one panel where all agree."""
+        is_of_all = self.points.head is None and len(self.selected) > 1
+        return self.selected[list(arrangement(self.corpus, self.state).heads)] if is_of_all else self.selected
 
     @cached_property
     def hits(self) -> Hits | None:
