@@ -11,6 +11,7 @@ from flask.testing import FlaskClient
 
 from dashboard.app import create_app
 from dashboard.pages import TOPICS
+from dashboard.points.point_set import MOST_CONDITIONS
 from dashboard.web.admission import cancelled_by
 from dashboard.web.served_store import ServedStore
 
@@ -99,6 +100,18 @@ def test_a_link_loses_what_a_notice_names_and_no_valid_filter(
     assert notice in json.dumps(came["above"], ensure_ascii=False)
     assert came["shown"]["link"] == link
     assert "Ignored" not in json.dumps(page(client, path, link)["above"])
+
+
+@pytest.mark.parametrize(
+    ("path", "shown_alone"), [("/heads", "colour=kind&only=%5BCLS%5D"), ("/features", "fonly=%5BCLS%5D")]
+)
+def test_an_entry_of_the_legend_selects_the_same_points_beside_twelve_filters(
+    client: FlaskClient, path: str, shown_alone: str
+) -> None:
+    twelve = ";".join(["position:0.."] * MOST_CONDITIONS)
+    masks = (page(client, path, f"?{shown_alone}{where}")["picture"]["mask"] for where in ("", f"&where={twelve}"))
+    alone, filtered = (client.get(mask).data for mask in masks)
+    assert filtered == alone
 
 
 def test_a_link_without_invalid_values_stays_as_it_is_written(client: FlaskClient) -> None:

@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 from dashboard.features.data import ROLES, FeaturePanels, pieces_of
 from dashboard.points.head_tokens import KINDS, REACHES, kinds_of
 from dashboard.points.lasso import Outline, Region
-from dashboard.points.point_set import Column, Condition, Selection, Values, parse_conditions, write_conditions
+from dashboard.points.point_set import (
+    MOST_CONDITIONS,
+    Column,
+    Condition,
+    Selection,
+    Values,
+    parse_conditions,
+    write_conditions,
+)
 from dashboard.points.search import (
     BETWEEN,
     Texts,
@@ -134,7 +142,9 @@ class TokenSelection(Selection):
         return {name: text for name, text in every.items() if text}
 
 
-def parse_token_selection(fields: Mapping[str, str], series: FeaturePanels) -> tuple[TokenSelection, tuple[str, ...]]:
+def parse_token_selection(
+    fields: Mapping[str, str], series: FeaturePanels, *, most: int = MOST_CONDITIONS
+) -> tuple[TokenSelection, tuple[str, ...]]:
     """The selection of a link, and a notice on every part of it that is ignored."""
     features, notices = series.features, list[str]()
     q = spaced(fields.get("q", ""))[:MOST_SOUGHT]
@@ -145,7 +155,7 @@ def parse_token_selection(fields: Mapping[str, str], series: FeaturePanels) -> t
     region = _region(fields.get("flasso", ""), series, notices)
     chosen = _chosen(fields.get("ftoken", ""), features)
     known = token_columns(features, chosen)
-    filters, ignored = parse_conditions(fields.get("where", ""), known)
+    filters, ignored = parse_conditions(fields.get("where", ""), known, most=most)
     where = (*filters, *_isolated(fields, known, notices))
     return TokenSelection(q, within, where, region, chosen), (*notices, *ignored)
 

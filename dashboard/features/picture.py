@@ -24,7 +24,7 @@ from dashboard.features.token import NEAR, token_card, token_focus, where_of
 from dashboard.features.trials import Trials
 from dashboard.points.head_tokens import KINDS, kinds_of
 from dashboard.points.picture import Sources, point_picture
-from dashboard.points.point_set import mask
+from dashboard.points.point_set import MOST_OF_DATA, mask
 from dashboard.points.routes import MOST_GRID_SIDE, MOST_RASTER_SIDE, ROWS, send_colours, send_mask, send_raster
 from dashboard.ui.files import FORM, Table, file, large_file
 from dashboard.ui.markup import Markup
@@ -288,7 +288,8 @@ def _checked(features: Features, token: int) -> int:
 
 def _selection(series: FeaturePanels) -> TokenSelection:
     """The selection of the query string; what is invalid is ignored (the page shows a notice)."""
-    return parse_token_selection({name: request.args.get(name, "") for name in FIELDS}, series)[0]
+    fields = {name: request.args.get(name, "") for name in FIELDS}
+    return parse_token_selection(fields, series, most=MOST_OF_DATA)[0]
 
 
 def token_tables(

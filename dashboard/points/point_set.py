@@ -27,6 +27,8 @@ Kind = Literal["category", "number"]
 Values = NDArray[np.float64 | np.int64]
 Mask = NDArray[np.bool_]
 MOST_CONDITIONS = 12
+#: Of a data URL, whose last one may be the category that the legend shows alone.
+MOST_OF_DATA = MOST_CONDITIONS + 1
 MOST_CATEGORIES = 100
 MAGIC = b"HSM2"
 #: Fields of a link that select points.
@@ -189,14 +191,16 @@ def write_conditions(conditions: tuple[Condition, ...]) -> str:
     return ";".join(map(str, conditions))
 
 
-def parse_conditions(text: str, known: Mapping[str, Column]) -> tuple[tuple[Condition, ...], list[str]]:
+def parse_conditions(
+    text: str, known: Mapping[str, Column], *, most: int = MOST_CONDITIONS
+) -> tuple[tuple[Condition, ...], list[str]]:
     """The conditions of a link on the known columns, and a notice on each part that is ignored."""
     notices: list[str] = []
     parts = [part for part in text.split(";") if part]
-    parsed = [_parse(part, known, notices) for part in parts[:MOST_CONDITIONS]]
+    parsed = [_parse(part, known, notices) for part in parts[:most]]
     conditions = tuple(condition for condition in parsed if condition is not None)
-    if len(parts) > MOST_CONDITIONS:
-        notices.append(f"A link has at most {MOST_CONDITIONS} filters; the others are ignored.")
+    if len(parts) > most:
+        notices.append(f"A link has at most {most} filters; the others are ignored.")
     return conditions, notices
 
 
@@ -286,11 +290,11 @@ class Selection:
 
 
 def parse_selection(
-    fields: Mapping[str, str], corpus: Corpus, known: Mapping[str, Column]
+    fields: Mapping[str, str], corpus: Corpus, known: Mapping[str, Column], *, most: int = MOST_CONDITIONS
 ) -> tuple[Selection, tuple[str, ...]]:
     """The selection of a link by the known columns of a corpus, and a notice on each part that is ignored."""
     q = spaced(fields.get("q", ""))
-    where, notices = parse_conditions(fields.get("where", ""), known)
+    where, notices = parse_conditions(fields.get("where", ""), known, most=most)
     if len(q) > MOST_SOUGHT:
         notices.append(f"A search has at most {MOST_SOUGHT} characters; the rest is ignored.")
         q = spaced(q[:MOST_SOUGHT])

@@ -19,6 +19,7 @@ from dashboard.points.head_tokens import HeadTokens, column_of, columns
 from dashboard.points.pairs import strongest_pairs
 from dashboard.points.point_set import (
     FIELDS,
+    MOST_OF_DATA,
     Beside,
     PointSet,
     Selection,
@@ -312,7 +313,8 @@ def _beside(served_store: ServedStore, snapshot: str, model: str, layer: int, he
 
 def selection_of(corpus: Corpus) -> Selection:
     """What the query string selects; what cannot be is left out (the page has said so)."""
-    return parse_selection({name: request.args.get(name, "") for name in FIELDS}, corpus, columns(corpus))[0]
+    fields = {name: request.args.get(name, "") for name in FIELDS}
+    return parse_selection(fields, corpus, columns(corpus), most=MOST_OF_DATA)[0]
 
 
 def tables_of_head(drawn: HeadTokens, view: str, selected: NDArray[np.bool_], rows: int = ROWS) -> Iterator[Table]:
