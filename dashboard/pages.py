@@ -303,11 +303,12 @@ def _follow_choices(app: Dash) -> None:
             prevent_initial_call=True,
         )
     app.clientside_callback(
-        "(values, clicks, added, shown) => window.headscape.address.filtered(shown)",
+        "(values, clicks, added, ids, least, most, shown) => window.headscape.address.filtered(shown, ids, least, most)",
         Output("location", "search", allow_duplicate=True),
         Input({"condition": ALL, "kind": ALL}, "value"),
         Input({"remove": ALL}, "n_clicks"),
         Input({"add": ALL}, "value"),
+        *(State({"condition": ALL, "kind": "number"}, name) for name in ("id", "min", "max")),
         State("shown", "data"),
         prevent_initial_call=True,
     )

@@ -71,6 +71,16 @@ def test_the_keyboard_moves_the_ends_of_a_range(head: Page, space: Corpus) -> No
     counted(head, of_tokens((position >= 2) & (position < position.max())))
 
 
+def test_an_end_of_a_range_that_is_not_moved_stays_open(visit: Visit, space_server: str, space: Corpus) -> None:
+    page = drawn(visit(f"{space_server}{PATH}&where=entropy:"))
+    page.get_by_role("slider", name="entropy from").press("ArrowRight")
+    page.wait_for_url(re.compile(r"where=entropy(:|%3A)[\d.]+\.\.$"))
+    least = float(page.url.rpartition("entropy")[2].removeprefix("%3A").strip(":."))
+    counted(page, of_tokens(space.token_statistic.sel(statistic="entropy").values[1, 0, space.rows] >= least))
+    page.get_by_role("slider", name="entropy from").press("ArrowLeft")
+    page.wait_for_url(re.compile(r"where=entropy(:|%3A)$"))
+
+
 @pytest.mark.slow
 def test_a_filter_is_removed_alone_and_with_everything_that_selects_points(
     visit: Visit, space_server: str, space: Corpus

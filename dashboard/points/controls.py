@@ -246,23 +246,30 @@ def _category_filter(offered: Filter, names: Mapping[str, str]) -> dmc.MultiSele
 
 
 def _range_filter(offered: Filter) -> html.Div:
-    column, condition = offered.column, offered.condition
-    low, high, step = offered.low, offered.high, offered.step
-    ends = [low if condition.low is None else condition.low, high if condition.high is None else condition.high]
+    """A slider; a thumb at one of its bounds is an open end (assets/web/address.mjs)."""
+    column, condition, step = offered.column, offered.condition, offered.step
+    steps = np.floor(offered.low / step), np.ceil(offered.high / step)
+    least, most = (round(float(bound * step), 10) for bound in steps)
     slider = dmc.RangeSlider(
         id={"condition": column.name, "kind": "number"},
-        min=np.floor(low / step) * step,
-        max=np.ceil(high / step) * step,
+        min=least,
+        max=most,
         step=step,
         minRange=0,
-        value=[round(end, 6) for end in ends],
+        value=[round(end, 10) for end in _ends(condition, least, most)],
         size="sm",
         w=140,
         labelAlwaysOn=False,
         thumbFromLabel=f"{column.title} from",
         thumbToLabel=f"{column.title} to",
     )
-    return html.Div([slider, html.Span(span(ends[0], ends[1], column.unit), className="caption")], className="range")
+    low, high = _ends(condition, offered.low, offered.high)
+    return html.Div([slider, html.Span(span(low, high, column.unit), className="caption")], className="range")
+
+
+def _ends(condition: Condition, low: float, high: float) -> tuple[float, float]:
+    """The ends of a range, with others in place of open ones."""
+    return low if condition.low is None else condition.low, high if condition.high is None else condition.high
 
 
 def _step(width: float) -> float:

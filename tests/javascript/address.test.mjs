@@ -50,6 +50,22 @@ for (const [name, [choose, search]] of Object.entries(WAITING))
     assert.equal(choose(), search);
   });
 
+for (const [where, ends, wanted] of [
+  ["entropy:", [0.5, 2.84], "entropy:0.5.."],
+  ["entropy:", [0, 2.5], "entropy:..2.5"],
+  ["entropy:0.5..", [0.5, 2.5], "entropy:0.5..2.5"],
+  ["entropy:0.5..2.5", [0.5, 2.84], "entropy:0.5.."],
+  ["entropy:0.5..", [0, 2.84], "entropy:"],
+  ["entropy:..4", [0.5, 2.84], "entropy:0.5..4"],
+])
+  test(`the thumbs of a range at ${ends} make ${wanted} of ${where}`, () => {
+    stand(`/head?where=${where}`);
+    trigger('{"condition":"entropy","kind":"number"}.value', ends);
+    const ids = [{ condition: "position" }, { condition: "entropy" }];
+    const search = address.filtered({ where, link: `?where=${where}` }, ids, [0, 0], [40, 2.84]);
+    assert.equal(new URLSearchParams(search).get("where"), wanted);
+  });
+
 for (const [page, selecting] of [
   ["head", "where=kind%3Aword&q=film&within=prefix&lasso=a&only=word"],
   ["features", "where=kind%3Aword&q=film&within=prefix&flasso=a&fonly=word"],

@@ -147,10 +147,22 @@ function writtenNumber(value) {
 const SELECTING = ["where", "q", "within", "lasso", "only", "flasso", "fonly"];
 
 /**
- * The query string after a condition was changed, taken away or added; `where` is "column:a|b;column:1..5".
- * @param {Shown} shown
+ * A range as a link holds it. A thumb at a bound of its slider is an open end, or the end of the link that is beyond.
+ * @param {[number, number]} ends @param {[number, number]} bounds @param {string} before
  */
-export function filtered(shown) {
+function range([low, high], [least, most], before) {
+  const [from, to] = before.split("..");
+  const first = low > least ? low : from && Number(from) <= least ? from : "";
+  const last = high < most ? high : to && Number(to) >= most ? to : "";
+  return first === "" && last === "" ? "" : `${first}..${last}`;
+}
+
+/**
+ * The query string after a condition was changed, taken away or added; `where` is "column:a|b;column:1..5". `least` and
+ * `most` are the bounds of the sliders with these ids.
+ * @param {Shown} shown @param {{ condition: string }[]} [ids] @param {number[]} [least] @param {number[]} [most]
+ */
+export function filtered(shown, ids = [], least = [], most = []) {
   const [id, value] = used();
   if (!shown || (id.remove && !value) || (id.add && !value)) return dash().no_update;
   if (id.remove === "all")
@@ -163,8 +175,10 @@ export function filtered(shown) {
   );
   if (id.remove) conditions.delete(id.remove);
   else if (id.add) conditions.set(value, "");
-  else if (id.condition)
-    conditions.set(id.condition, id.kind === "number" ? value.join("..") : value.map(encodeURIComponent).join("|"));
+  else if (id.kind === "number") {
+    const at = ids.findIndex(({ condition }) => condition === id.condition);
+    conditions.set(id.condition, range(value, [least[at], most[at]], conditions.get(id.condition) ?? ""));
+  } else if (id.condition) conditions.set(id.condition, value.map(encodeURIComponent).join("|"));
   else return dash().no_update;
   return control("where", [...conditions].map((pair) => pair.join(":")).join(";"), shown);
 }
