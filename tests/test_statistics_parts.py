@@ -213,6 +213,13 @@ def test_the_whole_corpus_minus_itself_is_shown_as_values_with_a_notice(served_s
     assert page.notices == ("No filter is set, so there is no part to compare: showing values. Add a filter.",)
 
 
+def test_filters_that_keep_all_tokens_are_said_to_leave_no_part(served_store: ServedStore) -> None:
+    page = page_of(served_store, "where=sentence_length:1..1000&values=part")
+    assert page.notices == (
+        "The filters keep all tokens, so there is no part to compare: showing values. Change a filter.",
+    )
+
+
 def test_a_part_without_tokens_says_what_to_do(served_store: ServedStore) -> None:
     page = TOPICS["statistics"].layout(place_of(served_store, "statistics", "where=position:5000..6000"))
     assert "No tokens match. Remove a filter." in text(page)

@@ -60,6 +60,7 @@ from store import STATISTICS, Corpus, Snapshot
 from store.schema.model import Statistic, ratios_of
 
 NO_PART = "No filter is set, so there is no part to compare: showing values. Add a filter."
+KEPT_ALL = "The filters keep all tokens, so there is no part to compare: showing values. Change a filter."
 #: What the heat map shows of a part beside its own means.
 OF_PART = ("part", "rest")
 #: Labels of which each has a link; of two, one link says it all.
@@ -282,7 +283,8 @@ def grid_notices(snapshot: Snapshot, corpus: Corpus, state: LinkState) -> tuple[
     if shown in corpus.missing_statistics:
         return (f"This store has no {STATISTICS[shown].title}: run `headscape ingest` again.",)
     if state.values in OF_PART:
-        return (NO_PART,) if part_of(corpus, state.where).whole else ()
+        part = part_of(corpus, state.where)
+        return (KEPT_ALL if part.chosen else NO_PART,) if part.whole else ()
     if state.values != "difference":
         return ()
     if state.other:
