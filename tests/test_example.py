@@ -54,6 +54,12 @@ def test_the_page_lists_the_sentences_of_a_chosen_head(bank_client: FlaskClient)
     assert "Sentences where L1 H1 finds the most links like the marked pairs" in page
 
 
+def test_a_first_word_that_the_sentence_is_too_short_for_is_none(bank_client: FlaskClient) -> None:
+    page = above(bank_client, "/relations", "?sentence=0&start=140")
+    assert "Choose a word, then the word that it should attend to." in page
+    assert "140-" not in page
+
+
 def test_pairs_without_anything_in_common_have_no_sentences(
     bank_client: FlaskClient, bank_corpus: store.Corpus
 ) -> None:

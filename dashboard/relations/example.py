@@ -148,21 +148,26 @@ def read_marking(corpus: Corpus, state: LinkState) -> Marking:
 
 def by_example(state: LinkState, marking: Marking, heads: html.Div | None) -> list[object]:
     """The sentence whose words can be marked, the marked pairs, and the heads that make these links."""
-    last = marking.sentences - 1
+    last, state = marking.sentences - 1, _without_start_beyond(state, marking)
     return [
         html.H2(["Heads by example", info("heads by example", _MEANING)], id="by-example"),
         html.Div([number("sentence", "Sentence", state.sentence, 0, last, 1)], className="controls"),
-        html.P(_what_to_do(state.start, marking.words), className="caption", role="status"),
+        html.P(_what_to_do(state, marking), className="caption", role="status"),
         *_ruler(state, marking),
         html.P(_words(state, marking), className="pair words"),
         *([] if heads is None else [heads]),
     ]
 
 
-def _what_to_do(start: int | None, words: list[str]) -> str:
-    if start is None:
+def _without_start_beyond(state: LinkState, marking: Marking) -> LinkState:
+    """Without a first word that the sentence is too short for."""
+    return state if state.start is None or state.start < len(marking.words) else state.with_(start=None)
+
+
+def _what_to_do(state: LinkState, marking: Marking) -> str:
+    if state.start is None:
         return "Choose a word, then the word that it should attend to. Pairs of several sentences count together."
-    word = words[start] if start < len(words) else ""
+    word = marking.words[state.start]
     return f"Choose the word that “{word}” should attend to; or “{word}” again to choose another."
 
 
