@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import pearsonr
 
 from dashboard.points import distance
-from dashboard.points.distance import Density
+from dashboard.points.distance import Agreement, Density, _correlations
 from dashboard.web.results import Cache
 from store import Corpus, StoreError
 from store.schema.pictures import NORMALIZATIONS
@@ -51,6 +51,19 @@ def test_the_stored_correlation_is_that_of_the_normalisation(two_views: Corpus, 
     pairs = density(two_views, layer=1, head=0, normalization=normalization)
     stored = two_views.normalizations.sel(layer=1, head=0, normalization=normalization)
     assert pairs.agreement.spearman == stored.spearman
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [
+        ((-0.5, -0.25, -0.75), "Linear correlation −0.50; on held-out sentences weighted −0.25, Spearman −0.75."),
+        ((-0.5, np.nan, -0.75), "Linear correlation −0.50; on held-out sentences Spearman −0.75."),
+        ((np.nan, np.nan, -0.75), "On held-out sentences Spearman −0.75."),
+        ((-0.5, np.nan, np.nan), "Linear correlation −0.50."),
+    ],
+)
+def test_correlations_that_are_not_known_are_left_out(numbers: tuple[float, float, float], text: str) -> None:
+    assert _correlations(Agreement(*numbers)) == text
 
 
 def test_no_more_pairs_are_read_than_are_shown(two_views: Corpus) -> None:

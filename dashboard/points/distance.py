@@ -4,6 +4,7 @@ New tokens are placed by the method that placed those of the corpus. The tab sho
 after a normalisation.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ from dashboard.ui.charts import DENSITY, chart, colour_bar, layout
 from dashboard.ui.controls import info, normalization_info
 from dashboard.ui.files import Table
 from dashboard.ui.markup import Unmade, file_href, heading, unmade_line
-from dashboard.ui.text import decimal
+from dashboard.ui.text import capital, decimal
 from dashboard.web.http import data_link
 from dashboard.web.results import cached
 from store import Corpus, StoreError
@@ -252,7 +253,16 @@ def _chart(shown: ShownPoints, name: str, title: str, pairs: Density) -> list[ob
 
 
 def _correlations(agreement: Agreement) -> str:
-    return f"Linear correlation {decimal(agreement.pearson)}; on held-out sentences weighted {decimal(agreement.weighted)}, Spearman {decimal(agreement.spearman)}."
+    """Those that are known."""
+    shown = _known({"linear correlation": agreement.pearson})
+    held_out = _known({"weighted": agreement.weighted, "Spearman": agreement.spearman})
+    parts = [*shown, *([f"on held-out sentences {', '.join(held_out)}"] if held_out else [])]
+    return capital(f"{'; '.join(parts)}.") if parts else ""
+
+
+def _known(numbers: Mapping[str, float]) -> list[str]:
+    """The numbers with their names, without NaN."""
+    return [f"{name} {decimal(number)}" for name, number in numbers.items() if number == number]
 
 
 def density_figure(density: Density) -> go.Figure:
