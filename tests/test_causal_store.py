@@ -1,13 +1,21 @@
 """Numbers of a model whose tokens see no later token: a tiny GPT-2, whose first token stands for [CLS]."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import transformers
 
+from ingest.encode.sample import review_token_set
+from ingest.run.checkpoint import find_checkpoint
+from ingest.text.reviews import find_data, read_reviews
 from store import Corpus, open_corpus
 from store.hypothesis import HypothesisSentence
 from store.kernels.dictionary import FARTHEST
 from store.rules import RuleSentences
+from store.schema.corpus import FIRST
 from tests.every_family import make_families
+from tests.family_models import save_family
 
 LAYER, HEAD = 1, 0
 
@@ -47,3 +55,16 @@ def test_logits_by_distance_are_of_the_places_that_words_have(corpus: Corpus) ->
                 counts[other - place + FARTHEST] += 1
     expected = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
     np.testing.assert_allclose(corpus.head_dictionary(LAYER, HEAD).offset_logit, expected, atol=1e-5)
+
+
+def test_a_whole_review_is_tokenized_as_one_text(tmp_path: Path) -> None:
+    text = "The film ended. The actors left."
+    (tmp_path / "reviews.txt").write_text(f"{text}\n")
+    reviews = read_reviews(find_data(str(tmp_path / "reviews.txt")), text="text", label="label")
+    folder = save_family(tmp_path / "model", "gpt2")
+    found = review_token_set(find_checkpoint(str(folder)), reviews, 0).columns
+    expected = transformers.AutoTokenizer.from_pretrained(folder)(text)["input_ids"]
+    assert found["token_id"].tolist() == expected
+    second = len(transformers.AutoTokenizer.from_pretrained(folder)("The film ended.")["input_ids"])
+    assert found["sentence_index"].tolist() == [0] * second + [1] * (len(expected) - second)
+    assert np.flatnonzero(found["token_flags"] & FIRST).tolist() == [0]

@@ -252,26 +252,23 @@ def _tokenizer(checkpoint: Checkpoint) -> Tokenizer:
 
 
 def _as_one_input(checkpoint: Checkpoint, sentences: list[str], longest: int) -> tuple[dict[str, NDArray[Any]], bool]:
-    """Columns of the sentences between the special tokens of one text, and whether something was cut."""
-    tokenizer = _tokenizer(checkpoint)
-    each, layout = tokenizer.tokenize(sentences), tokenizer.layout
-    stops = np.cumsum(each.lengths)
-    place = np.arange(len(each.token_id)) - np.repeat(stops - each.lengths, each.lengths)
-    inner = (place >= layout.before) & (place < np.repeat(each.lengths, each.lengths) - layout.after)
-    owner = np.repeat(np.arange(len(sentences)), each.lengths)
-    words = np.array(
-        [int(each.word_index[stop - length : stop].max()) + 1 for stop, length in zip(stops, each.lengths, strict=True)]
-    )
-    counted_on = each.word_index + (np.cumsum(words) - words)[owner]
-    inner_rows = np.flatnonzero(inner)[: longest - layout.special]
-    first, last = np.arange(layout.before), np.arange(len(place) - layout.after, len(place))
-    rows = np.concatenate([first, inner_rows, last])
+    """Columns of the sentences as one text, with a space between two, and whether something was cut.
+
+    They are tokenized together: a wordpiece of some vocabularies begins with the space before it.
+    """
+    tokenizer, text = _tokenizer(checkpoint), " ".join(sentences)
+    every, [spans], layout = tokenizer.tokenize([text]), tokenizer.spans([text]), tokenizer.layout
+    stops = np.cumsum([len(sentence) + 1 for sentence in sentences])
+    owner = np.maximum.accumulate(np.searchsorted(stops, np.maximum(0, spans[:, 1] - 1), side="right"))
+    inner = np.arange(layout.before, len(spans) - layout.after)
+    kept = inner[: longest - layout.special]
+    rows = np.concatenate([np.arange(layout.before), kept, np.arange(len(spans) - layout.after, len(spans))])
     columns = {
         "row": np.full(len(rows), -1, np.int64),
-        "token_id": each.token_id[rows],
+        "token_id": every.token_id[rows],
         "position": np.arange(len(rows), dtype=np.int16),
-        "word_index": np.where(each.word_index[rows] < 0, -1, counted_on[rows]).astype(np.int16),
-        "token_flags": each.token_flags[rows],
-        "sentence_index": np.minimum(owner[rows], owner[inner_rows[-1]]).astype(np.int32),
+        "word_index": every.word_index[rows],
+        "token_flags": every.token_flags[rows],
+        "sentence_index": np.minimum(owner[rows], owner[kept[-1]]).astype(np.int32),
     }
-    return columns, len(inner_rows) < int(inner.sum())
+    return columns, len(kept) < len(inner)
