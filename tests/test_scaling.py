@@ -5,8 +5,18 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from ingest.encode.sample import JUDGED_TOKENS, beginnings
 from ingest.projections import normalizations
-from ingest.projections.normalizations import STEP, Pairs, choose_scaling, correlations, dot_products, pair_distances
+from ingest.projections.normalizations import (
+    STEP,
+    Constants,
+    Pairs,
+    choose_scaling,
+    correlations,
+    dot_products,
+    judge,
+    pair_distances,
+)
 from store.kernels.projection import normalized, weighted_correlation
 
 Points = tuple[np.ndarray, np.ndarray]
@@ -90,6 +100,14 @@ def test_pairs_are_all_pairs_within_sentences() -> None:
     expected = [(i, j) for rows in (range(2), range(2, 3), range(3, 6)) for i in rows for j in rows]
     assert list(zip(pairs.query.tolist(), pairs.key.tolist(), strict=True)) == expected
     assert pairs.tokens == 6
+
+
+def test_of_a_long_sentence_an_even_part_of_the_pairs_is_taken() -> None:
+    pairs = Pairs.within(np.array([2, 1000, 3]), most=500)
+    assert len(pairs.query) == 500
+    assert (pairs.query.min(), pairs.query.max(), pairs.key.max()) == (0, 1001, 1001)
+    assert len(np.unique(pairs.query)) > 400
+    assert abs(np.mean(pairs.key) - 501) < 30
 
 
 def test_pairs_end_with_the_sentence_that_makes_them_enough() -> None:
@@ -189,3 +207,16 @@ def test_a_single_pair_has_no_correlation() -> None:
     correlation, pairs = weighted_correlation(np.ones(1), np.ones(1))
     assert np.isnan(correlation)
     assert pairs == 0
+
+
+def test_queries_that_are_judged_apart_have_the_same_correlation() -> None:
+    random = np.random.default_rng(0)
+    query, key = random.standard_normal((2, 3, 17, 4))
+    constants = [Constants(np.full(3, scale), np.zeros((3, 4))) for scale in (1.0, 2.0)]
+    whole, apart = (judge(query, key, constants, np.array([5, 12]), together=weights) for weights in (1 << 20, 40))
+    np.testing.assert_allclose(apart, whole, atol=1e-12)
+
+
+def test_the_first_tokens_of_a_long_sentence_judge_a_fit() -> None:
+    spans = np.array([[0, JUDGED_TOKENS + 88], [JUDGED_TOKENS + 88, JUDGED_TOKENS + 90]])
+    np.testing.assert_array_equal(beginnings(spans), [[0, JUDGED_TOKENS], [JUDGED_TOKENS + 88, JUDGED_TOKENS + 90]])

@@ -25,6 +25,8 @@ from store.schema.model import ROLES
 
 #: Of a small corpus one sentence in so many judges a fit.
 HELD_OUT_ONE_IN = 5
+#: Tokens of a sentence that judge a fit: what is judged grows with their square, for every head.
+JUDGED_TOKENS = 512
 
 Spans = NDArray[np.int64]
 
@@ -78,7 +80,7 @@ class Split:
     fitted
         The first sentences of the plan.
     held_out
-        Spans of sentences that no fit sees: (sentence, 2); empty where the plan has too few to spare any.
+        Spans of sentences that no fit sees, or of their beginnings: (sentence, 2); empty where the plan has too few to spare any.
     most_judging
         How many sentences of the fit judge it at most, too.
     """
@@ -90,7 +92,7 @@ class Split:
     @property
     def judging(self) -> Spans:
         """The held-out sentences; sentences of the fit where there are none."""
-        return self.held_out if len(self.held_out) else self.fitted.spans[-self.most_judging :]
+        return self.held_out if len(self.held_out) else beginnings(self.fitted.spans[-self.most_judging :])
 
     @property
     def judged_on(self) -> str:
@@ -106,7 +108,13 @@ def split_sentences(corpus: PlannedCorpus, limits: Limits = USUAL) -> Split:
     most = limits.judged_sentences
     spared = min(most, whole.sentences // HELD_OUT_ONE_IN)
     fitted = whole.first_sentences(whole.sentences - spared).first(limits.fit_tokens)
-    return Split(fitted, whole.spans[fitted.sentences :][:most], most)
+    return Split(fitted, beginnings(whole.spans[fitted.sentences :][:most]), most)
+
+
+def beginnings(spans: Spans) -> Spans:
+    """The spans of the first `JUDGED_TOKENS` tokens of sentences: (sentence, 2)."""
+    first, stop = spans.T
+    return np.stack([first, np.minimum(stop, first + JUDGED_TOKENS)], axis=-1)
 
 
 def take_sample(corpus: PlannedCorpus, limits: Limits = USUAL) -> Sample:

@@ -14,7 +14,7 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.encode.sample import Sample, Spans, Split, lengths, span_rows
+from ingest.encode.sample import Sample, Spans, Split, beginnings, lengths, span_rows
 from ingest.encode.tensors import ModelGroup
 from ingest.projections.attention_projection import AttentionProjection
 from ingest.projections.fidelity import Judge
@@ -319,7 +319,7 @@ class HeadPictures:
         fitted = groupby(sorted(pictures, key=_fitted_tokens), key=_fitted_tokens)
         for _, alike in fitted:
             together = list(alike)
-            self._judge_on("fitted", layer, together[0].sample.spans[:most], together)
+            self._judge_on("fitted", layer, beginnings(together[0].sample.spans[:most]), together)
 
     def _judge_on(self, judged: str, layer: int, spans: Spans, pictures: Sequence[HeadPicture]) -> None:
         if not len(spans):

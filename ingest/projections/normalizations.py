@@ -41,6 +41,8 @@ PAIRS = int(3 * FEWEST_PAIRS / NEAREST_SHARE)
 STEP, GRID = 2**0.25, 12
 #: The grid is widened while its best candidate lies on a border, at most to 2^8 and 2^-8.
 WIDENED, WIDEST = 8, 32
+#: Weights of all heads that are judged together, queries of a sentence with its keys.
+JUDGED_WEIGHTS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,20 @@ class Pairs:
 
     @classmethod
     def within(cls, sizes: NDArray[np.int64], *, most: int = PAIRS) -> "Pairs":
-        """All pairs of the first sentences that have so many pairs together; of all sentences where they have fewer."""
-        count = int(np.searchsorted(np.cumsum(sizes**2), most)) + 1
+        """All pairs of the first sentences that have so many pairs together; of all sentences where they have fewer.
+
+        Of long sentences, which have more than twice as many, an even part.
+        """
+        pairs = np.cumsum(sizes**2)
+        count = int(np.searchsorted(pairs, most)) + 1
         ends = np.cumsum(sizes[:count])
+        if (every := int(pairs[:count][-1])) > 2 * most:
+            chosen = np.linspace(0, every - 1, most).astype(np.int64)
+            sentence = np.searchsorted(pairs, chosen, side="right")
+            size = sizes[sentence]
+            row, column = np.divmod(chosen - (pairs[sentence] - size**2), size)
+            first = ends[sentence] - size
+            return cls(first + row, first + column)
         each = [
             np.indices((size, size)).reshape(2, -1) + end - size for size, end in zip(sizes[:count], ends, strict=True)
         ]
@@ -367,16 +380,25 @@ def _correlation(
     return np.array(correlation), np.array(count)
 
 
-def judge(query: Floats, key: Floats, normalizations: Sequence[Constants], sizes: NDArray[np.int64]) -> Floats:
+def judge(
+    query: Floats,
+    key: Floats,
+    normalizations: Sequence[Constants],
+    sizes: NDArray[np.int64],
+    *,
+    together: int = JUDGED_WEIGHTS,
+) -> Floats:
     """Spearman (normalization, head) of q.k and cosine distance per query of its sentence, mean over sentences.
 
     As in AttentionViz, section 5. Ranking is what takes time: q.k is ranked once for all normalisations.
     """
     total = np.zeros((len(normalizations), len(query)))
     for size, end in zip(sizes, np.cumsum(sizes), strict=True):
-        q, k = query[:, end - size : end], key[:, end - size : end]
-        distances = [cosine_distance(*normalization.apply(q, k)) for normalization in normalizations]
-        total += spearman(q @ np.swapaxes(k, -1, -2), np.stack(distances))
+        k, rows = key[:, end - size : end], max(1, together // (len(query) * int(size)))
+        for first in range(end - size, end, rows):
+            q = query[:, first : min(end, first + rows)]
+            distances = [cosine_distance(*normalization.apply(q, k)) for normalization in normalizations]
+            total += spearman(q @ np.swapaxes(k, -1, -2), np.stack(distances)) * (q.shape[1] / size)
     return total / len(sizes)
 
 
