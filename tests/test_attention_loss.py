@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ingest.projections import attention_loss
 from ingest.projections.attention_loss import Target, across_sentences, gradient, in_sentence, squared_distance
+from store.kernels.bias import AttentionBias, LayerBias
 
 TOKENS, CHANNELS = 7, 5
 #: Two heads, three sentences, and which of their tokens are no padding.
@@ -141,3 +142,11 @@ def test_a_sentence_with_fewer_keys_than_recall_looks_for_has_a_finite_gradient(
 def test_padding_has_no_gradient(vectors: np.ndarray, places: np.ndarray) -> None:
     target = in_sentence(*tensors_of(vectors), torch.arange(TOKENS)[None] < 4)
     assert not any(slope[..., 4:, :].any() for slope in gradient(target, *tensors_of(places)))
+
+
+def test_keys_that_a_query_does_not_see_are_no_part_of_its_target(vectors: np.ndarray) -> None:
+    query, key = torch.from_numpy(vectors)[:, None, None]
+    bias = AttentionBias([LayerBias(causal=True)])
+    shares = in_sentence(query, key, torch.ones(1, TOKENS, dtype=torch.bool), bias).shares[0, 0].numpy()
+    np.testing.assert_array_equal(np.triu(shares, 1), 0)
+    np.testing.assert_allclose(shares.sum(axis=-1), attention_loss.WEIGHTS + attention_loss.NEAREST, rtol=1e-6)

@@ -65,6 +65,16 @@ def test_the_best_head_is_the_one_that_knows_the_governor(transposed: bool) -> N
     assert best_head(split(transposed=transposed)) == (1, transposed)
 
 
+def test_a_word_without_any_weight_has_the_root_for_its_governor() -> None:
+    """As the first word of a head that sees no later word: the first map finds the root alone, the other two words more."""
+    each = Tree(0, slice(0, 3), np.array([2, 1, 0]), np.ones(3, bool), ("a", "b", "c"))
+    maps = np.array([np.zeros((3, 3)), [[0, 1, 0], [1, 0, 0], [1, 0, 0]]])
+    known = ProbeSentence(
+        maps.astype(np.float16), np.zeros((2, 3, 2), np.float16), each.governor, np.zeros((3, 0), np.float32)
+    )
+    assert best_head(Split([known], [], [each], [])) == (1, True)
+
+
 def test_a_single_head_finds_every_governor_but_the_root() -> None:
     known = split()
     right, words = count_right(known, lambda each: best_governors(head_scores(each, 1, False)))

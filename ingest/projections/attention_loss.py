@@ -132,9 +132,11 @@ def _attention(logits: Tensor) -> Tensor:
 
 
 def _most_attended(logits: Tensor) -> Tensor:
-    """Equal shares for the keys that `recall` looks for."""
-    count = min(RECALL_KEYS, logits.shape[-1])
-    return torch.zeros_like(logits).scatter_(-1, logits.topk(count, -1).indices, 1 / count)
+    """Equal shares for the keys that `recall` looks for, of those that a query sees."""
+    largest = logits.topk(min(RECALL_KEYS, logits.shape[-1]), -1)
+    seen = (largest.values > LEAST).to(logits.dtype)
+    shares = seen / seen.sum(-1, keepdim=True).clamp(min=1)
+    return torch.zeros_like(logits).scatter_(-1, largest.indices, shares)
 
 
 def _ranks(logits: Tensor) -> Tensor:

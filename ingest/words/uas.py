@@ -177,7 +177,8 @@ def best_head(split: Split) -> tuple[int, bool]:
     right = np.zeros((2, maps), np.int64)
     for sentence, tree in zip(split.train, split.train_trees, strict=True):
         for turned in (False, True):
-            found = _without_diagonal(_turned(sentence.attention, turned)).argmax(axis=-1) + 1
+            weights = _without_diagonal(_turned(sentence.attention, turned))
+            found = np.where(weights.max(axis=-1) > 0, weights.argmax(axis=-1) + 1, 0)  # without a weight, the root
             right[int(turned)] += ((found == sentence.governor) & tree.counts).sum(axis=-1)
     direction, best = np.unravel_index(int(right.argmax()), right.shape)
     return int(best), bool(direction)
