@@ -12,7 +12,7 @@ def seen_keys(sentence: Sentence, query: int, layer: int | None = None) -> NDArr
     """Which keys a query sees in a layer, or in any of them: (key_token,)."""
     distance = np.arange(len(sentence.wordpieces)) - query
     masks = _masks(sentence, layer)
-    return np.any([_seen(mask, distance) for mask in masks], axis=0) if masks else np.ones(len(distance), bool)
+    return np.any([mask.seen(distance) for mask in masks], axis=0) if masks else np.ones(len(distance), bool)
 
 
 def why_unseen(sentence: Sentence, query: int, key: int, layer: int | None = None) -> str:
@@ -34,9 +34,3 @@ def _masks(sentence: Sentence, layer: int | None) -> list[LayerBias]:
     if sentence.bias is None:
         return []
     return list(sentence.bias.layers if layer is None else sentence.bias.part(layer).layers)
-
-
-def _seen(mask: LayerBias, distance: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Which keys a query sees, by how far they stand after it."""
-    is_near = np.abs(distance) <= (len(distance) if mask.window is None else mask.window)
-    return is_near & (distance <= 0) if mask.causal else is_near

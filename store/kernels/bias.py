@@ -62,7 +62,7 @@ class LayerBias:
         xp = namespace(query)
         if self.causal or self.window is not None:
             zero, nothing = (as_float(np.float32(value), like=query) for value in (0, -np.inf))
-            yield xp.where(self._seen(distance), zero, nothing)
+            yield xp.where(self.seen(distance), zero, nothing)
         if self.by_bucket is None and not self.is_linear():
             return
         reach = len(buckets) // 2
@@ -75,8 +75,8 @@ class LayerBias:
         if self.of_key is not None:
             yield _products(key, self.of_key)[..., columns, bucket]
 
-    def _seen(self, distance: AnyArray) -> AnyArray:
-        """Which keys a query sees: (query_token, key_token)."""
+    def seen(self, distance: AnyArray) -> AnyArray:
+        """Which keys a query sees, by how far they stand after it: (..., key_token), bool."""
         near = abs(distance) <= self.window if self.window is not None else distance == distance
         return near & (distance <= 0) if self.causal else near
 
