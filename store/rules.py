@@ -90,9 +90,12 @@ class RuleSentences:
 
 
 def sentences_within(lengths: NDArray[np.integer], sentences: NDArray[np.int64], weights: float) -> NDArray[np.int64]:
-    """The first of some sentences within so many weights of a head; at least one, if there is one."""
-    squares = np.cumsum(lengths[sentences].astype(np.int64) ** 2)
-    return sentences[: max(1, int(np.searchsorted(squares, weights, side="right")))]
+    """The first of some sentences within so many weights of a head, without longer ones; the shortest where all are, if there is one."""
+    squares = lengths[sentences].astype(np.int64) ** 2
+    fit = squares <= weights
+    if not fit.any():
+        return sentences[np.argmin(squares)][None] if len(sentences) else sentences
+    return sentences[fit][: int(np.searchsorted(np.cumsum(squares[fit]), weights, side="right"))]
 
 
 class RuleText:

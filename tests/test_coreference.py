@@ -115,6 +115,11 @@ def test_a_pronoun_of_neither_name_is_never_found() -> None:
     assert not found_of_two(attention(4, (3, 0, 0.2)), GapRow(3, (0, 1), -1))[0]
 
 
+def test_of_two_names_without_any_attention_none_is_found() -> None:
+    """As after a pronoun of a model that sees no later word."""
+    assert not found_of_two(np.zeros((1, 4, 4)), GapRow(0, (1, 2), 0))[0]
+
+
 def spans(*words: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """First characters and ends of words with a space between them."""
     stops = np.cumsum([len(word) + 1 for word in words]) - 1

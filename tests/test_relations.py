@@ -20,6 +20,7 @@ from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, halve
 from store.repository.errors import NotIngested
 from store.repository.writer import open_writer
 from store.results import best_heads
+from tests.family_models import save_family
 from tests.published.reference import ReferenceSentence, link_counts
 from tests.stores import BLOCK
 from tests.treebanks import write_treebank
@@ -128,6 +129,17 @@ def test_random_weights_keep_the_embeddings(tiny_model: str) -> None:
     changed = {name for name, value in model.state_dict().items() if not torch.equal(value, before.state_dict()[name])}
     assert changed == {name for name in model.state_dict() if name.startswith("encoder.")}
     assert float(model.encoder.layer[0].attention.self.query.weight.detach().std()) == pytest.approx(0.02, rel=0.2)
+
+
+def test_random_weights_are_those_of_every_class_of_linear_layer(tmp_path: Path) -> None:
+    import transformers
+
+    place = save_family(tmp_path / "model", "gpt2")
+    model, before = (transformers.GPT2Model.from_pretrained(place) for _ in range(2))
+    randomize(model.h, 0.02, seed=0)
+    kept = {name for name, value in model.state_dict().items() if torch.equal(value, before.state_dict()[name])}
+    assert kept == {"wte.weight", "wpe.weight", "ln_f.weight", "ln_f.bias"}
+    assert float(model.h[0].attn.c_attn.weight.detach().std()) == pytest.approx(0.02, rel=0.2)
 
 
 def test_random_weights_have_counts_of_their_own(bank_corpus: store.Corpus) -> None:

@@ -393,3 +393,18 @@ def test_the_difference_between_heads_is_their_deviation_as_a_share_of_the_range
         ("to_sep", "entropy", "participation"), 0.5
     )
     assert "received" not in spread
+
+
+def test_heads_that_see_no_later_token_differ_by_the_range_of_their_rows() -> None:
+    means = xr.DataArray(
+        np.zeros((1, len(STATISTICS), 1, 2)),
+        dims=("source", "statistic", "layer", "head"),
+        coords={"source": ["all"], "statistic": list(STATISTICS)},
+    )
+    # Queries see 1, 2 and 3 keys: in the mean ln 6 / 3 nats, 1 token away, 2 attended keys.
+    for statistic, values in {"entropy": (0, np.log(6) / 3), "distance": (0, 1), "attended_keys": (0, 2)}.items():
+        means.loc["all", statistic] = [values]
+    spread = spread_between_heads(means, np.array([3, 3]), causal=True)
+    assert {name: round(value, 6) for name, value in spread.items() if value} == dict.fromkeys(
+        ("entropy", "attended_keys", "distance"), 0.5
+    )

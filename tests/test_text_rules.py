@@ -19,6 +19,7 @@ from store.kernels.rules import (
     targets_of,
     text_classes,
 )
+from store.rules import sentences_within
 from store.schema.roles import TABLES
 from tests.ruled import PIECES, shuffled_sentence, written_sentence
 
@@ -119,3 +120,11 @@ def test_targets_are_not_negative_and_slopes_are_finite(seed: int) -> None:
 
 def test_parts_of_a_logit_name_the_constants_last() -> None:
     assert PARTS[-1] == "constants"
+
+
+@pytest.mark.parametrize(
+    ("lengths", "chosen"), [([2, 2, 9, 2, 2], [0, 1, 3]), ([9, 8, 9], [1]), ([], []), ([3, 3], [0])]
+)
+def test_sentences_within_a_budget_of_weights_are_short(lengths: list[int], chosen: list[int]) -> None:
+    found = sentences_within(np.array(lengths, np.int64), np.arange(len(lengths)), 13)
+    assert found.tolist() == chosen

@@ -157,15 +157,11 @@ def randomize(encoder: nn.Module, spread: float, seed: int) -> None:
     """Draw the weights of the layers as before training; the embeddings, which are no part of them, stay (Clark 2019, section 5)."""
     generator = torch.Generator().manual_seed(seed)
     for module in encoder.modules():
-        if isinstance(module, nn.Linear):
-            weight = torch.empty(module.weight.shape).normal_(0, spread, generator=generator)
-            module.weight.data.copy_(weight)
-            if module.bias is not None:
-                nn.init.zeros_(module.bias)
-        else:
-            for name, parameter in module.named_parameters(recurse=False):
-                if parameter.ndim == 1:  # of a norm, of whatever class
-                    parameter.data.fill_(1 if name == "weight" else 0)
+        for name, parameter in module.named_parameters(recurse=False):
+            if parameter.ndim == 1:  # of a norm, or a bias
+                parameter.data.fill_(1 if name == "weight" else 0)
+            elif not isinstance(module, nn.Embedding):  # of a linear layer, of whatever class
+                parameter.data.copy_(torch.empty(parameter.shape).normal_(0, spread, generator=generator))
 
 
 def random_blocks(blocks: Sequence[Block], most: int) -> list[Block]:

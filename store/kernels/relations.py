@@ -318,7 +318,7 @@ class GapRow(NamedTuple):
 
 
 def found_of_two(pattern: NDArray[np.floating], row: GapRow) -> NDArray[np.bool_]:
-    """Whether the name that gets more of the pronoun's attention is the right one; of equal ones the first: (...)."""
+    """Whether the name that gets more of the pronoun's attention is the right one; of equal ones the first, without any none: (...)."""
     weights = pattern[..., row.pronoun, list(row.names)]
-    found: NDArray[np.bool_] = weights.argmax(axis=-1) == row.right
+    found: NDArray[np.bool_] = (weights.argmax(axis=-1) == row.right) & (weights.max(axis=-1) > 0)
     return found

@@ -134,7 +134,9 @@ def confidence(pattern: AnyArray, flags: AnyArray) -> AnyArray:
     return namespace(pattern).amax(pattern * counted[..., None, None, :], axis=-1)
 
 
-def spread_between_heads(head_statistic: AnyArray, lengths: NDArray[np.integer]) -> dict[str, float]:
+def spread_between_heads(
+    head_statistic: AnyArray, lengths: NDArray[np.integer], *, causal: bool = False
+) -> dict[str, float]:
     """Standard deviation of each statistic between heads, as a share of the range that a row can have.
 
     The range makes shares, nats and numbers of keys comparable: the result is 0 where all heads are alike, and at most 0.5.
@@ -146,16 +148,19 @@ def spread_between_heads(head_statistic: AnyArray, lengths: NDArray[np.integer])
         (source, statistic, layer, head); those over all queries are compared, without attention received.
     lengths
         Tokens of each sentence: (sentence,).
+    causal
+        Whether a query sees no key after it.
 
     Returns
     -------
     By the name of the statistic, of those that the store has.
     """
-    others = float((lengths - 1).mean())
+    others = float(_by_seen(lambda seen: seen - 1, lengths, causal).mean())
+    # Fewer than 1 / 0.05 weights can be above 0.05.
+    attended = _by_seen(lambda seen: np.minimum(seen, round(1 / ATTENDED) - 1), lengths, causal)
     ranges = {
-        "entropy": float(np.log(lengths).mean()),
-        # Fewer than 1 / 0.05 weights can be above 0.05.
-        "attended_keys": float(np.minimum(lengths, round(1 / ATTENDED) - 1).mean()),
+        "entropy": float(even_entropy(lengths, causal=causal).mean()),
+        "attended_keys": float(attended.mean()),
         "distance": others,
         "participation": others,
     }
@@ -169,11 +174,16 @@ def even_entropy(lengths: NDArray[np.integer], *, causal: bool) -> NDArray[np.fl
 
     It is ln of the tokens that a query sees: of all, or of those up to it where they are `causal`.
     """
-    sizes = np.asarray(lengths)
-    if not causal:
-        return np.log(sizes)
-    summed = np.cumsum(np.log(np.arange(1, sizes.max(initial=0) + 1)))
-    means: NDArray[np.float64] = summed[sizes - 1] / sizes
+    return _by_seen(np.log, lengths, causal)
+
+
+def _by_seen(
+    value: Callable[[NDArray[np.int64]], NDArray[np.generic]], lengths: NDArray[np.integer], causal: bool
+) -> NDArray[np.float64]:
+    """Mean over the queries of each sentence of a value that depends on how many keys a query sees: (sentence,)."""
+    seen = np.arange(1, np.max(lengths, initial=0) + 1)
+    values = np.asarray(value(seen), np.float64)
+    means: NDArray[np.float64] = (np.cumsum(values) / seen if causal else values)[np.asarray(lengths) - 1]
     return means
 
 
