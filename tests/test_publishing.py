@@ -165,6 +165,21 @@ def test_two_addresses_never_have_one_file(corpus: Corpus) -> None:
         places.from_page("index.html", "/data/raster/0.png?side=84&tokens=5")
 
 
+@pytest.mark.parametrize(
+    ("href", "page"),
+    [
+        ("/sentence", "sentence/0.html"),
+        ("/sentence?model=m&show=matrix", "sentence/0.html"),
+        ("/sentence?sentence=3", "sentence/3.html"),
+        ("/sentence?sentence=2", None),
+        ("/sentence?sentence=no", None),
+        ("/sentence?text=A+film", None),
+    ],
+)
+def test_a_link_without_a_sentence_leads_to_sentence_0(href: str, page: str | None, corpus: Corpus) -> None:
+    assert Places("", "/data", corpus, frozenset({0, 3})).page(href) == page
+
+
 def test_lines_of_points_are_those_of_the_server(site: Path, server: FlaskClient, corpus: Corpus) -> None:
     numbers, weights, partners = lines_of(site, 1, 0)
     for token in (0, 7, 40):

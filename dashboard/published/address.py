@@ -68,8 +68,10 @@ class Places:
         name = parts.path.strip("/")
         if name == "head":
             return self.folder + head_path(int(fields.get("layer", 0)), int(fields.get("head", 0)))
-        if name == "sentence" and (sentence := whole_number(fields.get("sentence", ""))) in self.sentences:
-            return self.folder + sentence_path(sentence)
+        if name == "sentence" and "text" not in fields:
+            sentence = whole_number(fields.get("sentence", "0"))  # a link leaves out what is the default
+            if sentence in self.sentences:
+                return self.folder + sentence_path(sentence)
         return self.folder + "map.html" if name == "map" and not fields.keys() - {"model", "layer", "head"} else None
 
     def from_page(self, path: str, href: str) -> str | None:
