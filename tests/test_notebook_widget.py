@@ -354,6 +354,17 @@ def test_numbers_of_points_are_of_no_class_of_their_own(pictured: PicturedCorpus
         assert {type(content["heads"]), type(content["picture"]["columns"])} == {int}
 
 
+def test_cards_of_points_have_no_space_within_a_word(any_store: str) -> None:
+    corpus = headscape.open(any_store)
+    pieces = [piece for number in range(corpus.n_sentences) for piece in corpus.sentence_pieces(number)]
+    count = next(number for number, piece in enumerate(pieces, 1) if piece.continues and number > 5)
+    tokens = corpus.show(0, 1, tokens=count).content["tokens"]
+    assert [tokens["pieces"][number] for number in tokens["ids"]] == [piece.name for piece in pieces[:count]]
+    texts = [tokens["texts"][number] for number in tokens["ids"]]
+    assert texts == [piece.spaced for piece in pieces[:count]]
+    assert not texts[-1].startswith(" ")
+
+
 def test_a_sentence_of_the_store_has_its_pattern(pictured: PicturedCorpus) -> None:
     widget = pictured.sentence(3, layer=1, heads=[0])
     np.testing.assert_allclose(widget.pattern.values, pictured.pattern(3).values, atol=1e-6)

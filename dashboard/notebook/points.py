@@ -102,11 +102,12 @@ class DrawnPoints:
     def _drawn_tokens(self) -> dict[str, Any]:
         """What the cards of points say: of each token its wordpiece by number, its position and its sentence."""
         rows, tokens = self._points.rows, self.corpus.tokens
-        different, ids = np.unique(tokens.token_id.values[rows], return_inverse=True)
+        pieces = [(piece.name, piece.spaced) for piece in self.corpus.pieces(tokens.isel(token=rows))]
+        different = {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
         return {
-            "ids": ids.tolist(),
-            "pieces": [str(piece) for piece in self.corpus.vocab[different]],
-            "texts": [f" {text}" for text in self.corpus.piece_texts[different]],
+            "ids": [different[piece] for piece in pieces],
+            "pieces": [name for name, _ in different],
+            "texts": [spaced for _, spaced in different],
             "positions": tokens.position.values[rows].tolist(),
             "sentences": tokens.sentence_index.values[rows].tolist(),
         }
