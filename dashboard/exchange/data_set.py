@@ -103,26 +103,27 @@ def _lists(sizes: Sequence[int] | NDArray[np.integer], values: "pa.Array") -> "p
     return pa.ListArray.from_arrays(pa.array(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)), values)
 
 
-def _matrices(matrices: Sequence[NDArray[Any]]) -> "pa.Array":
-    """A list of lists of each matrix (row, column)."""
+def _rows(matrices: Sequence[NDArray[Any]]) -> "pa.Array":
+    """A list of each row of matrices (row, column)."""
     import pyarrow as pa
 
     values = pa.array(np.concatenate([matrix.ravel() for matrix in matrices]))
-    columns = np.repeat([matrix.shape[1] for matrix in matrices], [len(matrix) for matrix in matrices])
-    return _lists([len(matrix) for matrix in matrices], _lists(columns, values))
+    return _lists(np.repeat([matrix.shape[1] for matrix in matrices], [len(matrix) for matrix in matrices]), values)
 
 
 def _weights(corpus: Corpus, of: HeadOfSentences, told: Callable[[str, float], None]) -> dict[str, "pa.Array"]:
-    found: list[list[NDArray[Any]]] = [[] for _ in range(of.sentences)]
-    for sentence, _, weights in read_rows_of_patterns(corpus, of.layer, range(of.sentences), head=of.head):
-        found[sentence].append(weights[0])
+    """The whole patterns, or of each query the keys with the largest weights: of long sentences no pattern is held whole."""
+    keys: list[NDArray[Any]] = []
+    found: list[NDArray[Any]] = []
+    for sentence, _, (rows,) in read_rows_of_patterns(corpus, of.layer, range(of.sentences), head=of.head):
+        if of.keys is not None:
+            keys.append(np.argsort(-rows, axis=1, kind="stable")[:, : of.keys].astype(np.int32))
+        found.append(rows if of.keys is None else np.take_along_axis(rows, keys[-1], axis=1))
         told(f"Attention of {head_name(of.layer, of.head)}", (sentence + 1) / of.sentences)
-    patterns = [np.concatenate(rows) for rows in found]
+    sizes = corpus.sentences.row_size.values[: of.sentences]
     if of.keys is None:
-        return {"attention": _matrices(patterns)}
-    keys = [np.argsort(-pattern, axis=1, kind="stable")[:, : of.keys].astype(np.int32) for pattern in patterns]
-    weights_of = [np.take_along_axis(*pair, axis=1) for pair in zip(patterns, keys, strict=True)]
-    return {"keys": _matrices(keys), "weights": _matrices(weights_of)}
+        return {"attention": _lists(sizes, _rows(found))}
+    return {"keys": _lists(sizes, _rows(keys)), "weights": _lists(sizes, _rows(found))}
 
 
 def _vectors(corpus: Corpus, of: HeadOfSentences) -> dict[str, "pa.Array"]:
@@ -132,7 +133,7 @@ def _vectors(corpus: Corpus, of: HeadOfSentences) -> dict[str, "pa.Array"]:
     columns = {}
     for role, vectors in of_head.items():
         values = vectors.variable[of.layer, of.head, : int(rows[-1]) + 1].values[rows].astype(np.float32)
-        columns[role] = _matrices(np.split(values, np.cumsum(sizes)[:-1]))
+        columns[role] = _lists(sizes, _rows([values]))
     return columns
 
 
