@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 import transformers
 
+from dashboard.relations.example import MarkedPair, rank_heads
 from ingest.encode.sample import review_token_set
 from ingest.run.checkpoint import find_checkpoint
 from ingest.text.reviews import find_data, read_reviews
 from store import Corpus, open_corpus
 from store.hypothesis import HypothesisSentence
 from store.kernels.dictionary import FARTHEST
+from store.replacement import mean_patterns
 from store.rules import RuleSentences
 from store.schema.corpus import FIRST
 from tests.every_family import make_families
@@ -57,6 +59,24 @@ def test_logits_by_distance_are_of_the_places_that_words_have(corpus: Corpus) ->
     np.testing.assert_allclose(corpus.head_dictionary(LAYER, HEAD).offset_logit, expected, atol=1e-5)
 
 
+def test_a_mean_pattern_is_of_the_keys_that_are_seen(corpus: Corpus) -> None:
+    """Written out: mean multiples of even attention by offset, and whether query and key are the first token."""
+    multiples: dict[tuple[bool, bool, int], list[float]] = {}
+    for sentence in corpus.rule_sentences.fitted.tolist():
+        pattern = corpus.weights(sentence, layer=LAYER, head=HEAD)
+        for query, key in zip(*np.tril_indices(len(pattern)), strict=True):
+            cell = bool(query == 0), bool(key == 0), max(int(key - query), -20)
+            multiples.setdefault(cell, []).append(pattern[query, key] * (query + 1))
+    rows = corpus.sentence_rows(int(corpus.rule_sentences.fitted[0]))
+    tokens = rows.stop - rows.start
+    expected = np.zeros((tokens, tokens))
+    for query, key in zip(*np.tril_indices(tokens), strict=True):
+        expected[query, key] = np.mean(multiples[bool(query == 0), bool(key == 0), max(int(key - query), -20)])
+    expected /= expected.sum(axis=1, keepdims=True)
+    found = mean_patterns(corpus, [(LAYER, HEAD)], corpus.tokens.token_flags.values[rows])[0]
+    np.testing.assert_allclose(found, expected, rtol=0.01)
+
+
 def test_a_whole_review_is_tokenized_as_one_text(tmp_path: Path) -> None:
     text = "The film ended. The actors left."
     (tmp_path / "reviews.txt").write_text(f"{text}\n")
@@ -68,3 +88,9 @@ def test_a_whole_review_is_tokenized_as_one_text(tmp_path: Path) -> None:
     second = len(transformers.AutoTokenizer.from_pretrained(folder)("The film ended.")["input_ids"])
     assert found["sentence_index"].tolist() == [0] * second + [1] * (len(expected) - second)
     assert np.flatnonzero(found["token_flags"] & FIRST).tolist() == [0]
+
+
+def test_a_first_word_that_sees_no_other_is_no_link_of_a_head(corpus: Corpus) -> None:
+    ranked = rank_heads(corpus, [MarkedPair(0, 0, 1)])
+    assert {(each.linked, each.weight) for each in ranked} == {(0, 0.0)}
+    assert max(each.linked for each in rank_heads(corpus, [MarkedPair(0, 1, 0)])) == 1

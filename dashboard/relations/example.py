@@ -105,7 +105,9 @@ def rank_heads(corpus: Corpus, pairs: Sequence[MarkedPair]) -> list[RankedHead]:
     for pair in pairs:
         row = _weights(corpus, pair.sentence, pair.source)
         weight += row[..., pair.target] / len(pairs)
-        linked += np.delete(row, pair.source, axis=-1).argmax(axis=-1) == pair.target - (pair.target > pair.source)
+        others = np.delete(row, pair.source, axis=-1)
+        is_most = others.argmax(axis=-1) == pair.target - (pair.target > pair.source)
+        linked += is_most & (others.max(axis=-1) > 0)  # the first word of a causal model sees no other
     heads = [
         RankedHead(layer, head, int(linked[layer, head]), float(weight[layer, head]))
         for layer, head in np.ndindex(*linked.shape)
