@@ -56,6 +56,16 @@ def test_a_box_has_the_heads_whose_numbers_lie_in_it(
     assert (found if found is None else found.tolist()) == inside
 
 
+def test_a_box_of_a_number_that_the_model_lacks_is_not_of_another(corpus: Corpus) -> None:
+    lacking = next(name for name in SCORES if name not in scores_of(corpus))
+    both = LinkState(across=lacking, acrossin="..-1", up=lacking, upin="..-1")
+    assert read_scatter(corpus, both).within == ("", "")
+    assert heads_inside(corpus, both) is None
+    up = heads_inside(corpus, LinkState(across=lacking, acrossin="..-1", up="layer", upin="1.."))
+    assert up is not None
+    assert up.tolist() == [[False, False], [True, True]]
+
+
 def test_shares_of_a_box_are_per_cent(corpus: Corpus) -> None:
     share = float(100 - 100 * corpus.roles.share.sel(role="unexplained", layer=1, head=0))
     inside = heads_inside(corpus, LinkState(up="explained", upin=f"{share - 0.001:.4f}..{share + 0.001:.4f}"))

@@ -185,6 +185,11 @@ def scatter_of(
 ) -> HeadScatter:
     """The scores of the link among `scores`, all of the shape of `names`; the rest as in `HeadScatter`."""
     across, up = axes_of(state, scores)
+    # A box is of the axis that its reader chose, not of one in place of a number that the model lacks.
+    within = (
+        state.acrossin if state.across in (None, across) else None,
+        state.upin if state.up in (None, up) else None,
+    )
     titles = {name: score.title for name, score in scores.items()}
     return HeadScatter(
         scores=titles,
@@ -196,8 +201,8 @@ def scatter_of(
         hue=scores.get(state.tint),
         sized=state.sized if state.sized and state.sized in scores else "",
         area=scores.get(state.sized or ""),
-        inside=_inside([(scores[across], state.acrossin), (scores[up], state.upin)]),
-        within=(state.acrossin or "", state.upin or ""),
+        inside=_inside([(scores[across], within[0]), (scores[up], within[1])]),
+        within=(within[0] or "", within[1] or ""),
         names=names,
         groups=groups,
         by=by,
