@@ -78,7 +78,7 @@ STATISTICS: Mapping[str, Statistic] = {
     "received": Statistic(
         "attention received",
         "× even share",
-        "sum over queries i of p(i,j); 1 if attention were uniform",
+        "sum over queries i of p(i,j); 1 for the mean token of a sentence",
         "How much attention a token gets as a key from all queries of its sentence.",
         "Clark et al. 2019: the sum of a column",
     ),
