@@ -150,3 +150,19 @@ def test_keys_that_a_query_does_not_see_are_no_part_of_its_target(vectors: np.nd
     shares = in_sentence(query, key, torch.ones(1, TOKENS, dtype=torch.bool), bias).shares[0, 0].numpy()
     np.testing.assert_array_equal(np.triu(shares, 1), 0)
     np.testing.assert_allclose(shares.sum(axis=-1), attention_loss.WEIGHTS + attention_loss.NEAREST, rtol=1e-6)
+
+
+@pytest.mark.parametrize("bias", [LayerBias(causal=True), LayerBias(window=1)])
+def test_keys_that_a_query_does_not_see_share_the_mean_of_the_last_ranks(bias: LayerBias, vectors: np.ndarray) -> None:
+    """In sentences with and without padding, which has no rank."""
+    query, key = (torch.from_numpy(np.stack([each] * SENTENCES))[None] for each in vectors)
+    order = in_sentence(query, key, torch.from_numpy(REAL), AttentionBias([bias])).order
+    assert order is not None
+    place = np.arange(TOKENS)
+    logits = np.where(bias.seen(place - place[:, None]), vectors[0] @ vectors[1].T / np.sqrt(CHANNELS), -np.inf)
+    for own, tokens in zip(order[0].numpy(), REAL.sum(axis=-1), strict=True):
+        ranks = rankdata(-logits[:tokens, :tokens], axis=-1)
+        centred = ranks - ranks.mean(axis=-1, keepdims=True)
+        expected = centred / np.linalg.norm(centred, axis=-1, keepdims=True)
+        np.testing.assert_allclose(own[:tokens, :tokens], expected, atol=1e-5)
+        np.testing.assert_array_equal(own[:tokens, tokens:], 0)

@@ -57,3 +57,10 @@ def test_recall_of_a_perfect_picture_is_one() -> None:
 
 def test_recall_of_a_sentence_shorter_than_k_is_one() -> None:
     assert recall(random_rows(2, 2), random_rows(2, 2, seed=1), k=3) == 1
+
+
+def test_recall_looks_for_no_key_without_weight() -> None:
+    """A query that sees one key, which is the nearest, and one that sees two, of which one is among the two nearest."""
+    pattern = np.array([[1.0, 0, 0, 0], [0.6, 0.4, 0, 0]])
+    distance = np.array([[1.0, 2, 3, 4], [1, 3, 2, 4]])
+    assert recall(pattern, distance, k=3) == pytest.approx((1 + 1 / 2) / 2)

@@ -53,7 +53,8 @@ class Target:
     shares
         Target of the softmax of minus the squared distance, 0 on padding: (..., query_token, key_token).
     order
-        Ranks by attention, the most attended first, with mean 0 and length 1; 0 on padding. None where order does not count.
+        Ranks by attention, the most attended first, with mean 0 and length 1; 0 on padding. Keys that a query does not see share
+        the mean of the last ranks. None where order does not count.
     hidden
         Which keys are padding (..., 1, key_token); None where none is.
     weight
@@ -76,14 +77,17 @@ def in_sentence(query: Tensor, key: Tensor, real: Tensor, bias: AttentionBias | 
     real
         False for padding: (sentence, token).
     bias
-        What the model adds to logits. A key that a query does not see is its last one.
+        What the model adds to logits. Keys that a query does not see are its last ones, all alike.
     """
     hidden = None if bool(real.all()) else ~real[None, :, None, :]
     logits = _masked(attention_logits(query, key, bias=bias), hidden, LEAST)
     logits = logits if bias is None else logits.clamp(min=LEAST)
     shares = _masked(WEIGHTS * _attention(logits) + NEAREST * _most_attended(logits), hidden, 0)
     weight = real[..., None].to(query.dtype) / real.sum()
-    return Target(shares, _standardized(_ranks(logits), hidden), hidden, weight)
+    ranks = _ranks(logits)
+    if bias is not None:
+        ranks = _with_unseen_tied(ranks, logits > LEAST, real.sum(-1)[:, None, None])
+    return Target(shares, _standardized(ranks, hidden), hidden, weight)
 
 
 def across_sentences(query: Tensor, key: Tensor, *, weight: float) -> Target:
@@ -143,6 +147,11 @@ def _ranks(logits: Tensor) -> Tensor:
     order = logits.argsort(dim=-1, descending=True)
     places = torch.arange(logits.shape[-1], dtype=logits.dtype, device=logits.device).expand_as(logits)
     return torch.empty_like(logits).scatter_(-1, order, places)
+
+
+def _with_unseen_tied(ranks: Tensor, seen: Tensor, keys: Tensor) -> Tensor:
+    """Ranks in which the keys that a query does not see, the last of so many `keys` that are no padding, have their mean rank."""
+    return torch.where(seen, ranks, (seen.sum(-1, keepdim=True) + keys - 1).to(ranks.dtype) / 2)
 
 
 def _standardized(values: Tensor, hidden: Tensor | None) -> Tensor:

@@ -319,7 +319,7 @@ def ranked_rows(values: Singles, starts: Numbers, most: int) -> tuple[Doubles, N
 
     Returns
     -------
-    Centred ranks (value,), and the columns of the `most` largest values of each row, -1 where it is shorter: (row, most).
+    Centred ranks (value,), and the columns of the `most` largest values of each row, -1 where fewer are above 0: (row, most).
     """
     centred, largest = np.empty(len(values)), np.full((len(starts) - 1, most), -1)
     for row in range(len(starts) - 1):
@@ -328,7 +328,7 @@ def ranked_rows(values: Singles, starts: Numbers, most: int) -> tuple[Doubles, N
         descending = -values[own]
         for column in range(len(descending) if most else 0):
             rank = _order(descending, column)
-            if rank < most:
+            if rank < most and values[starts[row] + column] > 0:
                 largest[row, rank] = column
     return centred, largest
 
@@ -348,7 +348,7 @@ def agreement(
         _squares(query[row], key[first[row] : first[row] + count], near[:count])
         _centred_ranks(near[:count], ranks[:count])
         spearman[row] = (ranks[:count] * centred[starts[row] : starts[row + 1]]).sum()
-        most = min(largest.shape[1], count)
+        most = (largest[row] >= 0).sum()
         for wanted in largest[row, :most]:
             recall[row] += (_order(near[:count], wanted) < most) / most
     return spearman, recall

@@ -67,6 +67,8 @@ def spearman(pattern: Floats, distance: Floats) -> Floats:
 def recall(pattern: Floats, distance: Floats, *, k: int) -> Floats:
     """Share of the k keys with the largest weights that are among the k nearest on screen, mean over queries.
 
+    Of a query with weights above 0 for fewer than k keys, as one that does not see more, it is that of so many.
+
     Parameters
     ----------
     pattern, distance
@@ -80,7 +82,10 @@ def recall(pattern: Floats, distance: Floats, *, k: int) -> Floats:
     """
     attended = np.argsort(-pattern, axis=-1, kind="stable")[..., :k]
     near = np.argsort(distance, axis=-1)[..., :k]
-    found: Floats = (attended[..., :, None] == near[..., None, :]).any(axis=-1).mean(axis=(-2, -1))
+    most = np.minimum((pattern > 0).sum(axis=-1), k)
+    counted = np.arange(attended.shape[-1]) < most[..., None]
+    both = counted[..., :, None] & counted[..., None, :] & (attended[..., :, None] == near[..., None, :])
+    found: Floats = (both.sum(axis=(-2, -1)) / most).mean(axis=-1)
     return found
 
 
