@@ -359,10 +359,8 @@ class Corpus(ReachResults):
         lengths, flags = self.sentences.row_size.values, self.tokens.token_flags.values
         chosen = sentences_within(lengths, self.rule_sentences.fitted[:MEAN_SENTENCES], MEAN_WEIGHTS)
         vectors = {"query": self.query, "key": self.key}
-        return MeanPatterns.of(
-            (pattern, flags[self.sentence_rows(index)])
-            for index, pattern in read_patterns(self, vectors, chosen.tolist(), self.bias)
-        )
+        read = read_patterns(self, vectors, chosen.tolist(), self.bias)
+        return MeanPatterns.of(((pattern, flags[self.sentence_rows(index)]) for index, pattern in read), self.bias)
 
     def head_tables(self, layer: int, head: int) -> HeadTables:
         """Mean, position's part and wordpiece's part of the queries and keys of a head; those of the last heads are kept."""

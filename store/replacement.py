@@ -112,11 +112,7 @@ def hide(tokens: SentenceTokens, hidden: Sequence[int]) -> SentenceTokens:
 
 def mean_patterns(corpus: Corpus, heads: Heads, flags: NDArray[np.integer]) -> NDArray[np.float32]:
     """Mean patterns (head, query_token, key_token) of some heads in a sentence with these flags (token,)."""
-    patterns = corpus.mean_patterns.patterns([layer * corpus.heads + head for layer, head in heads], flags)
-    if not corpus.causal:
-        return patterns
-    seen: NDArray[np.float32] = np.tril(patterns)
-    return seen / seen.sum(axis=-1, keepdims=True)
+    return corpus.mean_patterns.patterns([layer * corpus.heads + head for layer, head in heads], flags)
 
 
 def ordered_heads(corpus: Corpus, order: str, seed: int = 0) -> list[tuple[int, int]]:

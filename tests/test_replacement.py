@@ -6,6 +6,7 @@ import scipy.stats
 from scipy.spatial.distance import pdist, squareform
 
 from store import Corpus, open_corpus
+from store.kernels.bias import AttentionBias, LayerBias
 from store.kernels.intervals import draw_counts
 from store.kernels.replacement import FARTHEST, MeanPatterns, VectorChange, spearman
 from store.kernels.rules import RULES
@@ -50,6 +51,20 @@ def test_a_pair_at_an_offset_that_was_never_met_has_the_mean_of_its_classes() ->
 def test_classes_that_were_never_met_are_even() -> None:
     found = MeanPatterns.of([(np.eye(2)[None], flags_of(2))]).patterns([0], np.zeros(5, np.uint8))[0]
     np.testing.assert_allclose(found, 0.2)
+
+
+def test_heads_that_are_even_over_the_keys_that_they_see_stay_so() -> None:
+    """A causal head, and one of a layer with a window."""
+    bias = AttentionBias([LayerBias(causal=True), LayerBias(window=3)])
+
+    def even(size: int) -> np.ndarray:
+        away = np.arange(size) - np.arange(size)[:, None]
+        seen = np.array([away <= 0, abs(away) <= 3])
+        return np.asarray(seen / seen.sum(axis=-1, keepdims=True))
+
+    found = MeanPatterns.of([(even(size), flags_of(size)) for size in LENGTHS], bias).patterns([1, 0], flags_of(20))
+    np.testing.assert_allclose(found[1, -1], 0.05, rtol=1e-6)
+    np.testing.assert_allclose(found, even(20)[::-1], rtol=1e-6)
 
 
 def vectors(seed: int = 0, sentences: int = 12) -> np.ndarray:

@@ -148,6 +148,11 @@ class AttentionBias:
         """Whether queries see no key after them."""
         return self.layers[0].causal
 
+    def seen(self, tokens: int) -> NDArray[np.bool_]:
+        """Which keys each query of a sentence of so many tokens sees: (layer, query_token, key_token)."""
+        position = np.arange(tokens)
+        return np.stack([layer.seen(position - position[:, None]) for layer in self.layers])
+
     @property
     def reach(self) -> int:
         """The farthest distance, in tokens, beyond which nothing changes."""

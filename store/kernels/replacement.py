@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from store.kernels.bias import AttentionBias
 from store.kernels.fidelity import centred_ranks, cosine_distance
 from store.kernels.intervals import PERCENTILES
 from store.schema.corpus import IDLE, NO_WORD
@@ -31,30 +32,45 @@ class MeanPatterns:
     Attributes
     ----------
     weight
-        (head, cell): mean weight by class of the query, class of the key and offset of the key, as a multiple of even attention.
+        (head, cell): mean weight by class of the query, class of the key and offset of the key, as a multiple of even attention to
+        the keys that the query sees. A key that it does not see does not count.
+    bias
+        Of the layers whose heads lie one layer after the other: which keys a query sees. None: all of them.
     """
 
     weight: NDArray[np.float64]
+    bias: AttentionBias | None = None
 
     @classmethod
-    def of(cls, sentences: Iterable[tuple[NDArray[np.floating], NDArray[np.integer]]]) -> "MeanPatterns":
+    def of(
+        cls, sentences: Iterable[tuple[NDArray[np.floating], NDArray[np.integer]]], bias: AttentionBias | None = None
+    ) -> "MeanPatterns":
         """Of the patterns (head, query_token, key_token) and token flags (token,) of some sentences; at least one."""
+        layers = 1 if bias is None else len(bias.layers)
         total: NDArray[np.float64] = np.zeros(1)  # of all heads and cells from the first sentence on
-        count = np.zeros(CELLS)
+        count = np.zeros((layers, CELLS))
         for pattern, flags in sentences:
             cells, heads = _cells(flags), len(pattern)
+            seen = _seen(bias, len(flags))
             places = np.arange(heads)[:, None] * CELLS + cells.ravel()
-            weights = pattern.reshape(heads, -1).astype(np.float64) * len(flags)
+            of_layers = pattern.reshape(layers, -1, *cells.shape).astype(np.float64)
+            weights = of_layers * seen.sum(axis=-1)[:, None, :, None]
             total = np.add(total, np.bincount(places.ravel(), weights.ravel(), heads * CELLS), dtype=np.float64)
-            count += np.bincount(cells.ravel(), minlength=CELLS)
-        totals, counts = total.reshape(-1, CLASSES, OFFSETS), count.reshape(CLASSES, OFFSETS)
+            count += np.stack([np.bincount(cells[each], minlength=CELLS) for each in seen])
+        totals, counts = (each.reshape(layers, -1, CLASSES, OFFSETS) for each in (total, count))
         of_classes = (totals.sum(axis=-1, keepdims=True) + PRIOR) / (counts.sum(axis=-1, keepdims=True) + PRIOR)
-        return cls(((totals + PRIOR * of_classes) / (counts + PRIOR)).reshape(-1, CELLS))
+        return cls(((totals + PRIOR * of_classes) / (counts + PRIOR)).reshape(-1, CELLS), bias)
 
     def patterns(self, heads: Sequence[int], flags: NDArray[np.integer]) -> NDArray[np.float32]:
         """Patterns (head, query_token, key_token) of some heads in a sentence with these flags (token,); rows sum to 1."""
-        weights = self.weight[np.asarray(heads, np.intp)][:, _cells(flags)]
+        chosen, seen = np.asarray(heads, np.intp), _seen(self.bias, len(flags))
+        weights = self.weight[chosen][:, _cells(flags)] * seen[chosen // (len(self.weight) // len(seen))]
         return (weights / weights.sum(axis=-1, keepdims=True)).astype(np.float32)
+
+
+def _seen(bias: AttentionBias | None, tokens: int) -> NDArray[np.bool_]:
+    """Which keys a query sees: (layer, query_token, key_token), of one layer for all where nothing is added to logits."""
+    return np.ones((1, tokens, tokens), bool) if bias is None else bias.seen(tokens)
 
 
 def _cells(flags: NDArray[np.integer]) -> NDArray[np.intp]:
