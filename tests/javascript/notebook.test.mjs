@@ -8,7 +8,7 @@ import {
   stateAfter as afterPoints,
 } from "../../dashboard/assets/notebook/points.mjs";
 import { schemeOf } from "../../dashboard/assets/notebook/scheme.mjs";
-import { pictureOf, stateAfter } from "../../dashboard/assets/notebook/sentence.mjs";
+import { pictureOf, stateAfter, stateWith } from "../../dashboard/assets/notebook/sentence.mjs";
 import { layerOf, thumbnailsOf, unpackWeights } from "../../dashboard/assets/notebook/stored_weights.mjs";
 
 // -- weights ----------------------------------------------------------------------------------------
@@ -129,6 +129,25 @@ for (const [what, event, wanted] of [
   test(`of a click: ${what}`, () => {
     const state = { ...STATE, special: false };
     assert.deepEqual(stateAfter(state, pictureOf(CONTENT, state), event), { ...state, ...wanted });
+  });
+
+test("a token that is hidden is no longer selected, and no step of it is asked for", () => {
+  const state = { ...STATE, show: "neuron", side: "key", tokens: [3], toward: 1 };
+  const after = stateAfter(state, pictureOf(CONTENT, state), { hidden: { positions: [3] } });
+  assert.deepEqual(after, { ...state, hidden: [3], side: "query", tokens: [], toward: null });
+  assert.equal(pictureOf(CONTENT, after).neuron_url, null);
+});
+
+for (const [change, isSelected] of /** @type {const} */ ([
+  [{ special: false }, false],
+  [{ pair: "ab" }, false],
+  [{ layer: 0 }, true],
+  [{ hidden: [] }, true],
+]))
+  test(`tokens ${isSelected ? "stay" : "do not stay"} selected after ${JSON.stringify(change)}`, () => {
+    const state = { ...STATE, side: "key", tokens: [2], toward: 1 };
+    const selected = isSelected ? {} : { side: "query", tokens: [], toward: null };
+    assert.deepEqual(stateWith(state, change), { ...state, ...change, ...selected });
   });
 
 // -- points -----------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ const SCALES = {
   row: "Each row",
   log: "Logarithmic",
 };
+/** What is selected once other tokens are shown: a selected token may be none of them. */
+const NOTHING_SELECTED = { side: /** @type {const} */ ("query"), tokens: [], toward: null };
 export const UNANSWERED = "Python has not answered yet. Where no kernel runs, run this cell again.";
 
 /** @param {Unit[]} units @param {SentenceState} state @returns {[Unit[], Unit[]]} */
@@ -89,9 +91,21 @@ export function stateAfter(state, { units, keys, layers, heads }, event) {
     const tokens = paired.query === null ? [] : units[paired.query].positions;
     return { ...state, side: "query", tokens, toward: paired.toward };
   }
-  if (hidden) return { ...state, hidden: [...new Set([...state.hidden, ...hidden.positions])].sort((a, b) => a - b) };
+  if (hidden) {
+    const positions = [...new Set([...state.hidden, ...hidden.positions])].sort((a, b) => a - b);
+    return { ...state, ...NOTHING_SELECTED, hidden: positions };
+  }
   if (stepped) return { ...state, layer: Math.max(0, Math.min(layers - 1, state.layer + stepped.layer)) };
   return { ...state, heads: state.heads.filter((head) => head < heads) };
+}
+
+/**
+ * What the state becomes by a control.
+ * @param {SentenceState} state @param {Partial<SentenceState>} change @returns {SentenceState}
+ */
+export function stateWith(state, change) {
+  const isOfShownTokens = "pair" in change || "special" in change;
+  return { ...state, ...(isOfShownTokens ? NOTHING_SELECTED : {}), ...change };
 }
 
 /** @param {string} name @param {Record<string, string>} choices */
@@ -127,7 +141,7 @@ function createControls({ weights, units }, choose, signal) {
   on(scale.box, "change", () => ({ scale: /** @type {ScaleKind} */ (scale.box.value) }));
   on(layer.box, "change", () => ({ layer: Number(layer.box.value) }));
   on(head.box, "change", () => ({ head: Number(head.box.value) }));
-  on(pair.box, "change", () => ({ pair: pair.box.value, side: "query", tokens: [], toward: null }));
+  on(pair.box, "change", () => ({ pair: pair.box.value }));
   on(least, "input", () => ({ least: Number(least.value) }));
   on(special, "change", () => ({ special: special.checked }));
   on(unhide, "click", () => ({ hidden: [] }));
@@ -192,7 +206,7 @@ export function mount(model, place, signal) {
 
   /** @param {Partial<SentenceState>} change */
   function choose(change) {
-    tell({ ...model.get("state"), ...change });
+    tell(stateWith(model.get("state"), change));
   }
 
   /** @param {SentenceState} state */
