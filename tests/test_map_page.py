@@ -12,11 +12,14 @@ from flask.testing import FlaskClient
 from playwright.sync_api import Page, expect
 
 from dashboard.app import create_app
+from dashboard.head_map.page import HeadMap, draw, read
+from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
 from store import Corpus
 from tests.accessibility import switch_scheme
 from tests.browser import Visit, choose
 from tests.client import above, shown
+from tests.components import components
 from tests.statistics_page import click_dot, has_head, hover_dot, settled
 from tests.stores import rewritten
 from tests.tiny_models import save_model
@@ -151,6 +154,17 @@ def test_a_model_without_labels_says_what_to_do(space_store: str) -> None:
     client = create_app(served_store).server.test_client()
     assert "Colour by layer or by a statistic." in above(client, "/map", "?paint=label")
     assert "Colour by layer or by a statistic." not in above(client, "/map", "?paint=layer")
+
+
+def test_a_store_without_roles_has_a_map_by_layer_that_says_so(space_store: str) -> None:
+    shown = read(resolve(ServedStore(space_store), "map", "?paint=role"))
+    assert isinstance(shown, HeadMap)
+    assert shown.shares is None
+    parts = list(components(draw(shown).above))
+    (colour,) = (each for each in parts if getattr(each, "label", None) == "Colour")
+    assert (colour.value, "role" in {way["value"] for way in colour.data}) == ("layer", False)
+    assert "coloured by layer" in str(parts)
+    assert "coloured by role" not in str(parts)
 
 
 @pytest.fixture(scope="module")

@@ -124,6 +124,11 @@ class HeadMap:
     nearest: Nearest | Unmade
     files: str
 
+    @property
+    def paint(self) -> str:
+        """What colours the map: as the link says, by layer where it says roles and the store has none."""
+        return "layer" if self.state.paint == "role" and self.shares is None else self.state.paint
+
 
 @dataclass(frozen=True)
 class NoMap:
@@ -175,7 +180,7 @@ def draw(shown: HeadMap | NoMap) -> Page:
             html.P([how_to_read, info("the map of heads", shown.scaling)], className="how-to-read"),
             html.Div(
                 [
-                    _colour_choice(shown.state.paint, roles=shown.shares is not None),
+                    _colour_choice(shown.paint, roles=shown.shares is not None),
                     *head_choices(shown.state, layers, heads),
                 ],
                 className="controls",
@@ -212,7 +217,7 @@ def _colour_choice(paint: str, *, roles: bool) -> object:
 
 
 def _map(shown: HeadMap) -> list[object]:
-    paint, (layers, heads) = shown.state.paint, shown.labels.shape
+    paint, (layers, heads) = shown.paint, shown.labels.shape
     labelled = paint != "label" or (shown.labels != "").any()
     return [
         *([] if labelled else [html.P(NO_LABELS, className="caption")]),
@@ -240,7 +245,7 @@ def _figure(shown: HeadMap) -> go.Figure:
 
 
 def _coloured(shown: HeadMap) -> go.Figure:
-    paint, chosen, labels = shown.state.paint, (shown.state.layer, shown.state.head), shown.labels
+    paint, chosen, labels = shown.paint, (shown.state.layer, shown.state.head), shown.labels
     if shown.numbers is not None:
         unit = STATISTICS[paint].unit
         texts = hover_texts(shown.numbers, unit, None)
