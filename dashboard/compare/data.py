@@ -20,6 +20,7 @@ from dashboard.compare.two_models import (
 )
 from dashboard.roles.shares import RoleShares, known_shares
 from dashboard.statistics.data import largest_first
+from dashboard.statistics.heads import special_statistic
 from dashboard.ui.files import Table
 from dashboard.ui.work import watched
 from dashboard.web.errors import Refusal
@@ -30,8 +31,6 @@ from store.kernels.intervals import Segments
 from store.kernels.rows import attention_rows
 from store.schema.model import head_name, varying_statistics
 
-#: The statistic that is compared where a link names none.
-STANDARD = "to_sep"
 #: Most tokens whose statistics are read: at most 0.4 GB for 12 by 12 heads.
 STATISTIC_TOKENS = 200_000
 Floats = NDArray[np.float64]
@@ -44,9 +43,9 @@ HEAD_TOKENS = 50_000
 Weights = NDArray[np.float32]
 
 
-def statistic_of(state: LinkState) -> str:
+def statistic_of(state: LinkState, two: ModelPair) -> str:
     """The statistic that a link compares."""
-    return state.statistic or STANDARD
+    return state.statistic or special_statistic(two.own)
 
 
 @dataclass(frozen=True, eq=False)

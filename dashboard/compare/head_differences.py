@@ -61,23 +61,23 @@ _RELATION_ACCURACY = (
 
 def changed_heads(state: LinkState, two: ModelPair) -> list[object]:
     """The table and the heat map; computed at the first request."""
-    changed = changes(two, statistic_of(state), state.source)
+    changed = changes(two, statistic_of(state, two), state.source)
     return [
         _table(state, two, changed),
         _caption(state, two, changed),
-        file_links(data_link(two.own), "All heads", f"compare/{two.other.name}/changes", _query(state)),
+        file_links(data_link(two.own), "All heads", f"compare/{two.other.name}/changes", _query(state, two)),
         html.H3("Divergence of every head from its counterpart"),
         *_divergence_map(state, two, changed),
     ]
 
 
-def _query(state: LinkState) -> dict[str, str]:
-    return {"statistic": statistic_of(state), "source": state.source}
+def _query(state: LinkState, two: ModelPair) -> dict[str, str]:
+    return {"statistic": statistic_of(state, two), "source": state.source}
 
 
 def _table(state: LinkState, two: ModelPair, changed: Changes) -> html.Div:
     heads = ranked_heads(changed, state.ranked)[:LISTED]
-    body = html.Tbody([_row(state, changed, head) for head in heads])
+    body = html.Tbody([_row(state, two, changed, head) for head in heads])
     return html.Div(
         html.Table([_titles(state, two, changed), body], className="rows heads changes stacked"),
         className="scroll whole",
@@ -88,7 +88,7 @@ def _table(state: LinkState, two: ModelPair, changed: Changes) -> html.Div:
 
 
 def _titles(state: LinkState, two: ModelPair, changed: Changes) -> html.Thead:
-    statistic = STATISTICS[statistic_of(state)]
+    statistic = STATISTICS[statistic_of(state, two)]
     rows = "" if state.source == "all" else f", {QUERIES[state.source]}"
     first = [
         html.Th("head", rowSpan=2),
@@ -107,11 +107,11 @@ def _change_title(unit: str) -> str:
     return f"{MINUS}, {difference_unit(unit)}"
 
 
-def _row(state: LinkState, changed: Changes, head: tuple[int, int]) -> html.Tr:
+def _row(state: LinkState, two: ModelPair, changed: Changes, head: tuple[int, int]) -> html.Tr:
     href = f"{state.on('compare').with_(layer=head[0], head=head[1]).href}#pictures-of-both"
-    divergence, difference, unit = changed.divergence, changed.difference, STATISTICS[statistic_of(state)].unit
+    divergence, difference, unit = changed.divergence, changed.difference, STATISTICS[statistic_of(state, two)].unit
     return titled_row(
-        _narrow_titles(state, changed),
+        _narrow_titles(state, two, changed),
         [
             html.Td(dcc.Link(head_name(*head), href=href, title="Show this head in both models")),
             _number(f"{divergence.mean[head]:.4f}", f"{divergence.low[head]:.4f} to {divergence.high[head]:.4f}"),
@@ -124,9 +124,9 @@ def _row(state: LinkState, changed: Changes, head: tuple[int, int]) -> html.Tr:
     )
 
 
-def _narrow_titles(state: LinkState, changed: Changes) -> list[str]:
+def _narrow_titles(state: LinkState, two: ModelPair, changed: Changes) -> list[str]:
     """The names of the columns in one row, where a window is narrow."""
-    statistic = STATISTICS[statistic_of(state)]
+    statistic = STATISTICS[statistic_of(state, two)]
     does = "label" if changed.shares is None else "clearest role"
     values = [f"{statistic.title} in {letter}, {unit_title(statistic.unit)}" for letter in LETTERS]
     of_both = [f"{does} in {letter}" for letter in LETTERS]
@@ -202,7 +202,7 @@ def _divergence_map(state: LinkState, two: ModelPair, changed: Changes) -> list[
         caption="In nats, over the same sentences as the table. Click a cell to open the head. ",
         label=f"Heat map of {values.mean.shape[0]} by {values.mean.shape[1]} heads: divergence from the counterpart",
         of=f"Divergence over {sample_caption(two, divergence_sample(two))}",
-        data=file_href(data_link(two.own), f"compare/{two.other.name}/changes.csv", _query(state)),
+        data=file_href(data_link(two.own), f"compare/{two.other.name}/changes.csv", _query(state, two)),
         height=heat_map_height(two.own.layers),
         opens=True,
         turns=True,
@@ -211,14 +211,14 @@ def _divergence_map(state: LinkState, two: ModelPair, changed: Changes) -> list[
 
 def differences(state: LinkState, two: ModelPair) -> list[object]:
     """The heat map of the differences, B - A."""
-    title = STATISTICS[statistic_of(state)].title
+    title = STATISTICS[statistic_of(state, two)].title
     values, against = (
-        values_of(model.head_statistic, statistic_of(state), state.source) for model in (two.other, two.own)
+        values_of(model.head_statistic, statistic_of(state, two), state.source) for model in (two.other, two.own)
     )
-    grid = difference_grid(values, against, statistic_of(state), LETTERS[0])
+    grid = difference_grid(values, against, statistic_of(state, two), LETTERS[0])
     rows = f", {QUERIES[state.source]}" if state.source != "all" else ""
     return [
-        html.H3([f"{title[0].upper()}{title[1:]}{rows}: {MINUS}", statistic_info(statistic_of(state))]),
+        html.H3([f"{title[0].upper()}{title[1:]}{rows}: {MINUS}", statistic_info(statistic_of(state, two))]),
         *chart(
             heat_map(grid.values, written=grid.written, hover=grid.hover, unit=grid.unit, diverging=True),
             name="differences",
@@ -292,7 +292,7 @@ def changed_most(state: LinkState, two: ModelPair) -> list[Any]:
 
 
 def _links_to_heads(state: LinkState, two: ModelPair) -> list[Any]:
-    changed = changes(two, statistic_of(state), state.source)
+    changed = changes(two, statistic_of(state, two), state.source)
     links = []
     for head in ranked_heads(changed, "divergence")[:LINKED]:
         most = changed.most_difference

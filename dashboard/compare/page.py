@@ -8,7 +8,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.canvas.spec import Picture
-from dashboard.compare.data import STANDARD, most_different, statistic_of
+from dashboard.compare.data import most_different, statistic_of
 from dashboard.compare.feature_points import (
     SIMILARITY,
     BothFeatures,
@@ -62,6 +62,7 @@ from dashboard.compare.two_models import (
 from dashboard.points.shown import ShownPoints
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.finder import finder
+from dashboard.statistics.heads import special_statistic
 from dashboard.topic import Topic
 from dashboard.ui.controls import action, choice, info, statistic_choice
 from dashboard.ui.deferred import DeferredPart, deferred
@@ -161,8 +162,9 @@ def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
     two = pair_of(context)
     if two is None:
         return {}, {}
-    current: dict[str, object] = {"other": two.other.name, "statistic": statistic_of(context.state)}
-    defaults: dict[str, object] = {"other": on_same_corpus(context.snapshot, context.corpus)[0], "statistic": STANDARD}
+    current: dict[str, object] = {"other": two.other.name, "statistic": statistic_of(context.state, two)}
+    other, standard = on_same_corpus(context.snapshot, context.corpus)[0], special_statistic(two.own)
+    defaults: dict[str, object] = {"other": other, "statistic": standard}
     if two.same_heads:
         current["by"], defaults["by"] = ranked_by(context.state, two), standard_ranking(two)
     if view := shown_view(context.state, two):
@@ -242,12 +244,12 @@ def _opened_on(state: LinkState, two: ModelPair) -> list[object]:
     """Why the page opened on what it shows; an empty line on another head or statistic, so that a choice moves nothing."""
     if not two.same_heads:
         return []
-    is_largest = (state.layer, state.head, statistic_of(state)) == most_different(two)
-    return [html.P(_largest_difference(state) if is_largest else None, className="caption one-row")]
+    is_largest = (state.layer, state.head, statistic_of(state, two)) == most_different(two)
+    return [html.P(_largest_difference(state, two) if is_largest else None, className="caption one-row")]
 
 
-def _largest_difference(state: LinkState) -> list[Any]:
-    name, title = head_name(state.layer, state.head), STATISTICS[statistic_of(state)].title
+def _largest_difference(state: LinkState, two: ModelPair) -> list[Any]:
+    name, title = head_name(state.layer, state.head), STATISTICS[statistic_of(state, two)].title
     return [f"The statistic in which a head differs most: {title} of {name}.", info("the largest difference", _LARGEST)]
 
 
@@ -397,7 +399,7 @@ def _means(state: LinkState, two: ModelPair) -> list[object]:
 def _heads(state: LinkState, two: ModelPair, changed: html.Div) -> list[object]:
     return [
         html.H2(["Heads that changed most", info("heads that changed most", CHANGES)]),
-        _choices(state),
+        _choices(state, two),
         changed,
         html.H2("Differences of every head"),
         *differences(state, two),
@@ -405,12 +407,12 @@ def _heads(state: LinkState, two: ModelPair, changed: html.Div) -> list[object]:
     ]
 
 
-def _choices(state: LinkState) -> html.Div:
+def _choices(state: LinkState, two: ModelPair) -> html.Div:
     statistics = {name: STATISTICS[name].title for name in varying_statistics(state.source)}
     return html.Div(
         [
             choice("ranked", "Ranked by", RANKED, state.ranked, 210),
-            statistic_choice("statistic", "Statistic", statistics, statistic_of(state), 230),
+            statistic_choice("statistic", "Statistic", statistics, statistic_of(state, two), 230),
             _source(state),
         ],
         className="controls",

@@ -5,7 +5,7 @@ from flask import Flask, Response, abort, request
 from numpy.typing import NDArray
 
 from dashboard.canvas.spec import encode_points
-from dashboard.compare.data import STANDARD, changes_table, differences_table
+from dashboard.compare.data import changes_table, differences_table
 from dashboard.compare.feature_points import (
     BothFeatures,
     both_features,
@@ -19,6 +19,7 @@ from dashboard.compare.two_models import MOST_TOKENS, ModelPair, both_places, dr
 from dashboard.points.point_set import Beside, encode
 from dashboard.points.routes import selection_of, send_colours, send_raster
 from dashboard.sentence.sentence import stored_sentence
+from dashboard.statistics.heads import special_statistic
 from dashboard.ui.files import FORM, file
 from dashboard.web.bounds import on_same_corpus
 from dashboard.web.http import (
@@ -47,7 +48,7 @@ def _files(server: Flask, served_store: ServedStore) -> None:
     @server.get(f"{PAIR}/changes.{FORM}")
     def changes(snapshot: str, model: str, other: str, form: str) -> Response:
         two, source = _alike(two_by_name(served_store, snapshot, model, other)), source_of_means()
-        statistic = _statistic(source)
+        statistic = _statistic(source, special_statistic(two.own))
         return file(iter([changes_table(two, statistic, source)]), f"changes-{statistic}-{source}", form)
 
     @server.get(f"{PAIR}/differences.{FORM}")
@@ -176,8 +177,8 @@ def _alike(two: ModelPair) -> ModelPair:
     return two
 
 
-def _statistic(source: str) -> str:
-    statistic = request.args.get("statistic", STANDARD)
+def _statistic(source: str, standard: str) -> str:
+    statistic = request.args.get("statistic", standard)
     if statistic not in varying_statistics(source):
         abort(404, f"Heads do not differ in “{statistic[:40]}”. Choose one of {', '.join(varying_statistics(source))}.")
     return statistic

@@ -7,7 +7,7 @@ import numpy as np
 
 from dashboard.relations.data import BestHead, known_relations
 from dashboard.relations.found_words import PRONOUN
-from dashboard.statistics.heads import mean_divergence
+from dashboard.statistics.heads import mean_divergence, special_statistic
 from dashboard.ui.text import in_brackets, spell
 from dashboard.web.state import LinkState
 from store import Corpus
@@ -118,7 +118,7 @@ def _figures(corpus: Corpus, state: LinkState) -> Lesson:
     statistics = state.on("statistics")
     links = [
         ("Figure 1: patterns of heads", state.with_(heads=None).on("sentence").with_(show="model").href),
-        ("Figure 2: special tokens by layer", statistics.with_(statistic="to_sep").href),
+        ("Figure 2: special tokens by layer", statistics.with_(statistic=special_statistic(corpus)).href),
         ("Figure 4: entropy by layer", statistics.with_(statistic="entropy").href),
     ]
     if _has_divergence(corpus):

@@ -88,6 +88,11 @@ class TableColumn:
 Columns = Mapping[str, TableColumn]
 
 
+def special_statistic(corpus: Corpus) -> str:
+    """The statistic of attention to a special token: the one after a text, or where the tokenizer puts none there, the first."""
+    return "to_sep" if applies(corpus, STATISTICS["to_sep"].title) else "to_cls"
+
+
 def read_columns(corpus: Corpus, means: xr.DataArray, source: str) -> Columns:
     """The columns of means (source, statistic, layer, head) over the rows of a source, with importance where it is known."""
     columns = table_columns(means, source, importance_of(corpus))
