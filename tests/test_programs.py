@@ -158,6 +158,12 @@ def test_accuracy_at_a_relation_is_that_of_the_half_that_did_not_rank(ask: Ask, 
     assert answer["pairs"] == int(cell.pairs.sel(half="reported on"))
 
 
+def test_a_pattern_without_a_pair_has_no_accuracy(bank_store: str) -> None:
+    answer = asker(bank_store)("relation_accuracy", relation="PUNCT -> *", count=1)
+    assert (answer["pairs"], answer["best_offset_accuracy"]) == (0, None)
+    assert answer["ranked"][0]["accuracy"] is None
+
+
 def test_the_shares_of_what_arrives_sum_to_1(tiny_store: str) -> None:
     ask, corpus = asker(tiny_store), store.open_corpus(tiny_store)
     whole = ask("what_arrives", sentence=4)["tokens"]

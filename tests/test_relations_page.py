@@ -3,18 +3,23 @@
 import io
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from dash import html
 from flask.testing import FlaskClient
 
 import store
+from dashboard.relations.accuracies import best_of_relations, read_accuracies
 from dashboard.relations.data import best_of, clear_gains, examples, links_of
 from dashboard.web.http import data_link
+from dashboard.web.state import LinkState
 from store.kernels.relations import DIRECTIONS
 from tests.client import above
+from tests.components import components
 
 Page = Callable[..., str]
 
@@ -50,6 +55,25 @@ def test_the_best_head_stands_beside_a_fixed_offset(
     page = above(bank_client, "/relations", f"?relation=det&direction={direction}")
     assert f"L{place[0]} H{place[1]} links {100 * accuracy:.1f}" in page
     assert f"{100 * low:.1f} to {100 * high:.1f}), {than} than a fixed offset of" in page
+
+
+def test_a_pattern_without_a_pair_says_what_to_do_in_place_of_its_chart(
+    bank_client: FlaskClient, bank_corpus: store.Corpus
+) -> None:
+    assert links_of(bank_corpus, "PUNCT -> *").pairs.values.tolist() == [0, 0]
+    page = above(bank_client, "/relations", "?relation=PUNCT -> *")
+    assert "No pair in the reported half of the sentences, so no head has an accuracy. Choose another relation" in page
+    assert "best offset nan" not in page
+    assert "'heat-map'" not in page
+    assert "'heat-map'" in above(bank_client, "/relations")
+
+
+def test_the_best_head_of_a_relation_without_a_reported_pair_has_no_accuracy(bank_corpus: store.Corpus) -> None:
+    nan = float("nan")
+    row = replace(best_of(bank_corpus)[0], accuracy=nan, interval=(nan, nan), offset_accuracy=nan, random=nan, pairs=0)
+    shown = replace(read_accuracies(bank_corpus, LinkState(), "det"), best=(row,))
+    cells = [each for each in components(best_of_relations(LinkState(), shown)) if isinstance(each, html.Td)]
+    assert [cell.children for cell in cells if getattr(cell, "className", "") == "number"] == ["", "", "", "", "0"]
 
 
 def test_a_relation_is_chosen_by_what_it_is(bank_client: FlaskClient) -> None:

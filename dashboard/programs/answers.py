@@ -97,10 +97,10 @@ class RelationOfHead:
 
     relation: str
     direction: str
-    accuracy: float
-    low: float
-    high: float
-    best_offset_accuracy: float
+    accuracy: float | None
+    low: float | None
+    high: float | None
+    best_offset_accuracy: float | None
     pairs: int
 
 
@@ -185,7 +185,7 @@ class Relation:
     direction: str
     pairs: int
     best_offset: int
-    best_offset_accuracy: float
+    best_offset_accuracy: float | None
     shown: int
     heads: int
     ranked: list[HeadAtRelation]

@@ -213,7 +213,7 @@ class StoreTools:
             self._at_relation(corpus, links.isel(layer=layer, head=head), layer, head)
             for layer, head in first_heads(links, count)
         ]
-        offset, share, pairs = int(links.offset), float(links.offset_accuracy), int(links.pairs.values[-1])
+        offset, share, pairs = int(links.offset), _finite(links.offset_accuracy), int(links.pairs.values[-1])
         return Relation(relation, direction, pairs, offset, share, len(ranked), corpus.layers * corpus.heads, ranked)
 
     def compare_models(
@@ -384,7 +384,12 @@ def _roles(corpus: Corpus, layer: int, head: int) -> list[RoleOfHead]:
 
 def _best_at(corpus: Corpus, layer: int, head: int) -> list[RelationOfHead]:
     return [
-        RelationOfHead(best.relation, best.direction, best.accuracy, *best.interval, best.offset_accuracy, best.pairs)
+        RelationOfHead(
+            best.relation,
+            best.direction,
+            *map(_finite, (best.accuracy, *best.interval, best.offset_accuracy)),
+            best.pairs,
+        )
         for best in _best(corpus)
         if (best.layer, best.head) == (layer, head)
     ]

@@ -65,6 +65,9 @@ _RANDOM = (
     "The best head of the same network with random weights but the model's word and position embeddings, chosen and reported "
     "in the same way, over the first sentences of the corpus."
 )
+_NO_PAIR = (
+    "No pair in the reported half of the sentences, so no head has an accuracy. Choose another relation or pattern."
+)
 Values = NDArray[np.float64]
 #: Of cells with a clear gain, which are told from the quiet ones.
 FILLED = [(0, "#9CC7E6"), (0.5, "#3F8FC9"), (1, "#00223D")]
@@ -261,8 +264,13 @@ def _ranked_row(state: LinkState, row: HeadAtRelation, ranked: RankedHeads) -> l
 
 
 def heads_at_relation(shown: Accuracies) -> list[object]:
-    """The heat map of all heads at the relation of the link."""
+    """The heat map of all heads at the relation of the link; what to do where the reported half has no pair of it."""
     relation, cell = shown.relation, shown.cell
+    title = html.H2(
+        [*_heading(relation), f": {direction_titles(relation)[shown.direction]}", info("the best offset", _OFFSET)]
+    )
+    if not int(cell.pairs[1]):
+        return [title, html.P(_NO_PAIR, className="caption")]
     accuracy: Values = cell.reported_accuracy.values
     low, high = cell.interval.values
     layers, heads = accuracy.shape
@@ -277,9 +285,7 @@ def heads_at_relation(shown: Accuracies) -> list[object]:
     ]
     written = [[f"{100 * value:.0f}" if value == value else "" for value in row] for row in accuracy]
     return [
-        html.H2(
-            [*_heading(relation), f": {direction_titles(relation)[shown.direction]}", info("the best offset", _OFFSET)]
-        ),
+        title,
         html.P(_beyond_offset(shown)),
         *chart(
             heat_map(accuracy, written=written, hover=hover, unit="%"),
@@ -344,9 +350,9 @@ def _best_row(link: LinkState, row: BestHead, shares: RoleShares | None) -> list
     head = link.on("head").with_(layer=row.layer, head=row.head)
     low, high = row.interval
     numbers = [
-        f"{100 * row.accuracy:.1f}",
+        f"{100 * row.accuracy:.1f}" if row.pairs else "",
         f"{100 * low:.1f} to {100 * high:.1f}" if low == low else "",
-        f"{100 * row.offset_accuracy:.1f} ({signed(row.offset, 0)})",
+        f"{100 * row.offset_accuracy:.1f} ({signed(row.offset, 0)})" if row.pairs else "",
         f"{100 * row.random:.1f}" if row.random == row.random else "",
         f"{row.pairs:,}",
     ]
