@@ -387,7 +387,10 @@ def _best_at(corpus: Corpus, layer: int, head: int) -> list[RelationOfHead]:
         RelationOfHead(
             best.relation,
             best.direction,
-            *map(_finite, (best.accuracy, *best.interval, best.offset_accuracy)),
+            _finite(best.accuracy),
+            _finite(best.interval[0]),
+            _finite(best.interval[1]),
+            _finite(best.offset_accuracy),
             best.pairs,
         )
         for best in _best(corpus)
