@@ -1,4 +1,4 @@
-"""Numbers of a model whose tokens see no later token: a tiny GPT-2, whose first token stands for [CLS]."""
+"""A model whose tokens see no later token: numbers and pages of a tiny GPT-2, whose first token stands for [CLS]."""
 
 from pathlib import Path
 
@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 import transformers
 
+from dashboard.compare.data import statistic_of
+from dashboard.compare.two_models import ModelPair
+from dashboard.lessons.lessons import lessons_of
 from dashboard.relations.example import MarkedPair, rank_heads
+from dashboard.web.state import LinkState
 from ingest.encode.sample import review_token_set
 from ingest.run.checkpoint import find_checkpoint
 from ingest.text.reviews import find_data, read_reviews
@@ -94,3 +98,15 @@ def test_a_first_word_that_sees_no_other_is_no_link_of_a_head(corpus: Corpus) ->
     ranked = rank_heads(corpus, [MarkedPair(0, 0, 1)])
     assert {(each.linked, each.weight) for each in ranked} == {(0, 0.0)}
     assert max(each.linked for each in rank_heads(corpus, [MarkedPair(0, 1, 0)])) == 1
+
+
+@pytest.mark.parametrize(("name", "statistic"), [("corpus", "to_cls"), ("tiny_corpus", "to_sep")])
+def test_attention_to_special_tokens_is_to_one_that_the_model_has(
+    name: str, statistic: str, request: pytest.FixtureRequest
+) -> None:
+    opened: Corpus = request.getfixturevalue(name)
+    links = dict(link for lesson in lessons_of(opened, LinkState(), []) for link in lesson.links)
+    assert f"statistic={statistic}" in links["Figure 2: special tokens by layer"]
+    two = ModelPair(opened, opened)
+    assert statistic_of(LinkState(), two) == statistic
+    assert statistic_of(LinkState(statistic="entropy"), two) == "entropy"

@@ -22,6 +22,13 @@ WINDOWS = AttentionBias([LayerBias(window=1), LayerBias(window=2)])
 PAIR = "?sentence=0&layer=1&head=1&heads=1&queries=2"
 
 
+@pytest.fixture
+def causal_store(roles_store: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A store, as if its model's tokens saw no later token."""
+    monkeypatch.setattr(Corpus, "bias", CAUSAL)
+    return roles_store
+
+
 def shown_pair(store: str, query: str) -> ShownSentence:
     return read_shown(resolve(ServedStore(store), "sentence", query))
 
@@ -54,26 +61,19 @@ def test_why_a_far_key_is_not_seen_names_how_far_a_token_sees() -> None:
     )
 
 
-def test_the_parts_of_a_score_are_not_told_of_a_later_key_that_the_query_does_not_see(
-    roles_store: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Corpus, "bias", CAUSAL)
-    context = resolve(ServedStore(roles_store), "sentence", f"{PAIR}&toward=4")
+def test_the_parts_of_a_score_are_not_told_of_a_later_key_that_the_query_does_not_see(causal_store: str) -> None:
+    context = resolve(ServedStore(causal_store), "sentence", f"{PAIR}&toward=4")
     query = read_shown(context).sentence.wordpieces[2]
     assert text_of(compute_why(context)) == (
         f"This model's tokens see no later token. Choose a key that “{query}” sees."
     )
 
 
-def test_the_list_of_keys_offers_those_that_the_query_sees(roles_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Corpus, "bias", CAUSAL)
-    assert offered(shown_pair(roles_store, PAIR)) == ["0", "1", "2"]
+def test_the_list_of_keys_offers_those_that_the_query_sees(causal_store: str) -> None:
+    assert offered(shown_pair(causal_store, PAIR)) == ["0", "1", "2"]
 
 
-def test_no_heads_are_ranked_by_a_key_that_the_query_does_not_see(
-    roles_store: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Corpus, "bias", CAUSAL)
-    shown = shown_pair(roles_store, f"{PAIR}&toward=4")
+def test_no_heads_are_ranked_by_a_key_that_the_query_does_not_see(causal_store: str) -> None:
+    shown = shown_pair(causal_store, f"{PAIR}&toward=4")
     assert "This model's tokens see no later token." in text_of(ranking_panel(shown))
     assert offered(shown) == ["0", "1", "2", "4"]

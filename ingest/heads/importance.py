@@ -1,8 +1,8 @@
 """Stage `importance`: the increase of the loss when a head is silenced, for every head, on held-out sentences.
 
 The loss is that of the head the checkpoint was trained with (Michel et al. 2019, section 3: one head at a time): to predict
-masked wordpieces, the next wordpiece, or labels. It costs a forward pass over these sentences for every head and one more, so it is computed
-only where IMPORTANCE is set.
+masked wordpieces, the next wordpiece, or labels. It costs a forward pass over these sentences for every head and one more,
+so it is computed only where IMPORTANCE is set.
 """
 
 from collections.abc import Callable, Mapping, Sequence
