@@ -4,6 +4,7 @@ import numpy as np
 import zarr
 
 from store.kernels.bias import AttentionBias, LayerBias
+from store.kernels.mask import Mask
 from store.repository.arrays import array_of, create_arrays
 from store.schema.model import BIAS_ARRAYS, BIAS_TABLES, CAUSAL, NO_WINDOW
 
@@ -23,7 +24,7 @@ def write_bias(model: zarr.Group, bias: AttentionBias | None) -> None:
         sizes |= dict(zip(("head", "bucket", "channel"), shape[1:], strict=False))
     written = {
         "layer": np.arange(len(bias.layers)),
-        "window": np.array([NO_WINDOW if layer.window is None else layer.window for layer in bias.layers]),
+        "window": np.array([NO_WINDOW if layer.mask.window is None else layer.mask.window for layer in bias.layers]),
         "bucket_of": bias.buckets,
         **stacked,
     }
@@ -46,8 +47,7 @@ def read_bias(model: zarr.Group, layer: int | None = None) -> AttentionBias | No
     return AttentionBias(
         [
             LayerBias(
-                bool(group.attrs[CAUSAL]),
-                None if window == NO_WINDOW else int(window),
+                Mask(bool(group.attrs[CAUSAL]), None if window == NO_WINDOW else int(window)),
                 **{name: table[place] for name, table in tables.items()},
             )
             for place, window in enumerate(windows)

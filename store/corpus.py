@@ -14,9 +14,10 @@ from store.dictionary import head_dictionary
 from store.features import Features
 from store.hypothesis import SENTENCES, Hypothesis, read_patterns, test_hypothesis
 from store.kernels.attention import attention_pattern, merge_words
-from store.kernels.bias import AttentionBias
+from store.kernels.bias import AttentionBias, masks_of
 from store.kernels.head_tables import PARTS, HeadTables, logit_parts
 from store.kernels.heads import head_labels
+from store.kernels.mask import Mask
 from store.kernels.replacement import MeanPatterns
 from store.means import ChosenTokens, Watch, contrast_statistics, part_means, part_statistics
 from store.mixing import context_mixing
@@ -109,10 +110,10 @@ class Corpus(ReachResults):
         """What the model adds to q.k / sqrt(channels): masks and biases by distance; None where it adds nothing, as a BERT."""
         return read_bias(self._groups.group(f"models/{self.name}"))
 
-    @property
-    def causal(self) -> bool:
-        """Whether a token sees no token after it."""
-        return self.bias is not None and self.bias.causal
+    @cached_property
+    def masks(self) -> tuple[Mask, ...]:
+        """Which keys the queries of each layer see."""
+        return masks_of(self.bias, self.layers)
 
     def pattern(self, sentence: int, *, layer: int | None = None, head: int | None = None) -> xr.DataArray:
         """Attention pattern of a sentence, recomputed from its queries and keys; rows sum to 1. StoreError without it or such a head.
@@ -266,7 +267,7 @@ class Corpus(ReachResults):
     @cached_property
     def head_labels(self) -> xr.DataArray:
         """Label of each head (layer, head), "" where no rule of `store.kernels.heads.LABELS` holds."""
-        return head_labels(self.head_statistic, self.counted_lengths, causal=self.causal)
+        return head_labels(self.head_statistic, self.counted_lengths, self.masks)
 
     # -- words --------------------------------------------------------------------------------------
 
@@ -308,7 +309,8 @@ class Corpus(ReachResults):
         """Attention pattern (query_token, key_token) that at most six rules of a head predict, from the text and the head's tables."""
         rules = self.rules[["chosen", "rule_weight"]].isel(layer=layer, head=head)
         own = chosen_rules(rules.chosen.values, rules.rule_weight.values)
-        weights = predict([own], self.rule_text.sentence(sentence), self.head_tables(layer, head))[0]
+        tokens, tables = self.rule_text.sentence(sentence), self.head_tables(layer, head)
+        weights = predict([own], tokens, tables, [self.masks[layer]])[0]
         return xr.DataArray(weights, self.piece_labels(sentence), ("query_token", "key_token"), "predicted")
 
     def hypothesis(self, names: Hypothesis, *, sentences: int = SENTENCES, watch: Watch = lambda _: None) -> xr.Dataset:
@@ -351,7 +353,7 @@ class Corpus(ReachResults):
     @cached_property
     def rule_text(self) -> RuleText:
         """The sentences as rules see them. NotIngested where the rules are not computed."""
-        return RuleText(self, RuleSentences.stored(self._roles).tabled, causal=self.causal)
+        return RuleText(self, RuleSentences.stored(self._roles).tabled)
 
     @cached_property
     def mean_patterns(self) -> MeanPatterns:

@@ -1,6 +1,8 @@
 """A reader's hypothesis on what heads attend to, tested on the sentences of a corpus."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,9 +10,10 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from store.kernels.attention import attention_pattern
-from store.kernels.bias import AttentionBias
+from store.kernels.bias import AttentionBias, masks_of
 from store.kernels.hypothesis import MEASURES, HypothesisCounts, count_sentence
 from store.kernels.intervals import draw_counts
+from store.kernels.mask import Mask
 from store.kernels.rules import SentenceTokens
 from store.means import Watch
 from store.repository.errors import StoreError, is_integer
@@ -22,6 +25,8 @@ from store.text import CorpusText
 SENTENCES = 500
 #: Sentences whose vectors are read at once.
 READ = 250
+#: Attention weights of a sentence that are computed together: 64 MiB.
+WEIGHTS = 1 << 24
 
 
 class HypothesisSentence(NamedTuple):
@@ -63,17 +68,16 @@ def test_hypothesis(
     count = min(sentences, corpus.n_sentences)
     shape = vectors["query"].shape[:2]
     counts = np.stack(
-        [_count(*each, names, bias) for each in _sentences(corpus, vectors, count, watch, bias)],
-        axis=-1,
+        [_count(*each, names, bias, shape[0]) for each in _sentences(corpus, vectors, count, watch)], axis=-1
     )
     return _labelled(shape, HypothesisCounts(counts), draw_counts(seed, 0, count))
 
 
 def _sentences(
-    corpus: CorpusText, vectors: Mapping[str, xr.DataArray], count: int, watch: Watch, bias: AttentionBias | None
+    corpus: CorpusText, vectors: Mapping[str, xr.DataArray], count: int, watch: Watch
 ) -> Iterator[tuple[HypothesisSentence, Vectors, Vectors]]:
     """The first sentences with their queries and keys (head through all layers, token, channel)."""
-    text = RuleText(corpus, corpus.n_sentences, causal=bias is not None and bias.causal)
+    text = RuleText(corpus, corpus.n_sentences)
     texts = corpus.sentences.text.values
     token_id = corpus.tokens.token_id.values
     for index, rows, query, key in sentence_vectors(corpus, vectors, range(count)):
@@ -110,18 +114,50 @@ def read_patterns(
 
 
 def _count(
-    sentence: HypothesisSentence, query: Vectors, key: Vectors, names: Hypothesis, bias: AttentionBias | None
+    sentence: HypothesisSentence,
+    query: Vectors,
+    key: Vectors,
+    names: Hypothesis,
+    bias: AttentionBias | None,
+    layers: int,
 ) -> NDArray[np.float64]:
-    """What the sentence adds; weights are computed of the queries with named keys alone."""
-    words = np.flatnonzero(sentence.tokens.is_word)
-    named = (_named(names, sentence) & sentence.tokens.seen)[np.ix_(words, words)]
-    asked = np.flatnonzero(named.any(axis=1))
+    """What the sentence adds: (count, head through all layers)."""
+    named, words, heads = _named(names, sentence), np.flatnonzero(sentence.tokens.is_word), len(query) // layers
+    masks = [mask.within(len(named)) for mask in masks_of(bias, layers)]
+    parts = []
+    for together in _together(masks, len(named), heads):
+        own = slice(together.start * heads, together.stop * heads)
+        of_layers = bias and replace(bias, layers=bias.layers[together])
+        parts.append(_count_layers(query[own], key[own], named, words, masks[together.start], of_layers))
+    return np.concatenate(parts, axis=-1)
+
+
+def _together(masks: Sequence[Mask], tokens: int, heads: int) -> Iterator[slice]:
+    """Layers in a row whose queries see the same keys: as many as have `WEIGHTS` weights of a sentence, at least one."""
+    most = max(1, WEIGHTS // (heads * tokens**2))
+    for _, alike in groupby(range(len(masks)), key=lambda layer: masks[layer]):
+        layers = list(alike)
+        for first in range(layers[0], layers[-1] + 1, most):
+            yield slice(first, min(first + most, layers[-1] + 1))
+
+
+def _count_layers(
+    query: Vectors,
+    key: Vectors,
+    named: NDArray[np.bool_],
+    words: NDArray[np.intp],
+    mask: Mask,
+    bias: AttentionBias | None,
+) -> NDArray[np.float64]:
+    """Of the heads of layers with one mask (count, head); weights are computed of the queries with named keys alone."""
+    seen = mask.pairs(len(named))[np.ix_(words, words)]
+    of_words = named[np.ix_(words, words)] & seen
+    asked = np.flatnonzero(of_words.any(axis=1))
     if not len(asked):
-        return count_sentence(np.zeros((len(query), 0, len(words)), np.float32), named[asked], len(words))
+        return count_sentence(np.zeros((len(query), 0, len(words)), np.float32), of_words[asked], len(words))
     of_queries, of_keys = (side[:, chosen].astype(np.float32) for side, chosen in ((query, words[asked]), (key, words)))
-    of_words = bias and bias.at(words[asked], words)
-    seen = asked + 1 if bias is not None and bias.causal else None
-    return count_sentence(attention_pattern(of_queries, of_keys, bias=of_words), named[asked], len(words), seen)
+    pattern = attention_pattern(of_queries, of_keys, bias=bias and bias.at(words[asked], words))
+    return count_sentence(pattern, of_words[asked], len(words), seen[asked].sum(axis=1) if mask.hides else None)
 
 
 def _named(names: Hypothesis, sentence: HypothesisSentence) -> NDArray[np.bool_]:

@@ -57,7 +57,7 @@ class RuleReader:
     """
 
     def __init__(self, corpus: Corpus, sentences: NDArray[np.integer]) -> None:
-        self._corpus, self.text = corpus, corpus.rule_text
+        self._corpus, self.text, self.masks = corpus, corpus.rule_text, corpus.masks
         token_id = corpus.tokens.token_id.values
         self._pieces = np.unique(np.concatenate([token_id[corpus.sentence_rows(int(index))] for index in sentences]))
         self._read: dict[tuple[int, int], HeadTables] = {}
@@ -88,6 +88,7 @@ class RulePatterns:
     def __init__(self, reader: RuleReader, heads: Heads, step: Step = lambda _: None) -> None:
         self._text = reader.text
         self._rules, tables = [], []
+        self._masks = [reader.masks[layer] for layer, _ in heads]
         for layer, head in heads:
             step(READS)
             self._rules.append(reader.rules(layer, head))
@@ -97,7 +98,7 @@ class RulePatterns:
     def patterns(self, sentence: int, hidden: Sequence[int] = ()) -> NDArray[np.float32]:
         """(head, query_token, key_token) in one of the sentences, in which the wordpieces at some positions are hidden."""
         tokens = self._text.sentence(sentence)
-        return predict(self._rules, hide(tokens, hidden) if hidden else tokens, self._tables)
+        return predict(self._rules, hide(tokens, hidden) if hidden else tokens, self._tables, self._masks)
 
 
 def hide(tokens: SentenceTokens, hidden: Sequence[int]) -> SentenceTokens:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from store.kernels.attention import softmax
 from store.kernels.head_tables import HeadTables, TableSums, TokenRows, table_logits
+from store.kernels.mask import EVERY_KEY, Mask
 from store.kernels.relations import halves
 from store.kernels.rules import NONE, Grammar, SentenceTokens, features_of, text_classes
 from store.schema.corpus import NO_GOVERNOR, NO_WORD, PAD
@@ -107,12 +108,10 @@ class RuleText:
         The corpus.
     sentences
         How many of its first sentences say which wordpieces are rare.
-    causal
-        Whether a query sees no key after it.
     """
 
-    def __init__(self, text: CorpusText, sentences: int, *, causal: bool = False) -> None:
-        self._text, self._sentences, self._causal = text, sentences, causal
+    def __init__(self, text: CorpusText, sentences: int) -> None:
+        self._text, self._sentences = text, sentences
 
     @property
     def words(self) -> Words | None:
@@ -138,8 +137,8 @@ class RuleText:
             return {}
         return dict(zip(*(rows.tolist() for rows in words.mentions.links), strict=True))
 
-    def sentence(self, sentence: int) -> SentenceTokens:
-        """The tokens of a sentence."""
+    def sentence(self, sentence: int, mask: Mask = EVERY_KEY) -> SentenceTokens:
+        """The tokens of a sentence, of which queries see the keys that a mask leaves."""
         rows = self._text.sentence_rows(sentence)
         tokens = self._text.tokens
         token_id = tokens.token_id.values[rows].astype(np.int64)
@@ -150,7 +149,7 @@ class RuleText:
             tokens.word_index.values[rows],
             self._counts[token_id],
             self._grammar(sentence, rows.stop - rows.start),
-            self._causal,
+            mask,
         )
 
     def _grammar(self, sentence: int, tokens: int) -> Grammar | None:
@@ -208,7 +207,10 @@ def chosen_rules(chosen: NDArray[Any], weights: NDArray[np.floating]) -> tuple[l
 
 
 def predict(
-    rules: Sequence[tuple[Sequence[str], NDArray[np.floating]]], tokens: SentenceTokens, tables: HeadTables
+    rules: Sequence[tuple[Sequence[str], NDArray[np.floating]]],
+    tokens: SentenceTokens,
+    tables: HeadTables,
+    masks: Sequence[Mask],
 ) -> NDArray[np.float32]:
     """Attention (head, query_token, key_token) that the rules of some heads predict in a sentence.
 
@@ -216,7 +218,7 @@ def predict(
     ----------
     rules
         Of each head names, of `store.kernels.rules.RULES` or of `store.schema.roles.TABLES`, and their weights in the logit.
-    tables
+    tables, masks
         Those of the same heads.
     """
     shared = sorted({name for names, _ in rules for name in names} - TABLES.keys())
@@ -226,5 +228,6 @@ def predict(
         of_tables = dict(zip(TABLES, of_head, strict=True))
         for name, weight in zip(names, weights, strict=True):
             logits[head] += np.float32(weight) * (of_tables[name] if name in TABLES else features[name])
-    predicted: NDArray[np.float32] = softmax(np.where(tokens.seen, logits, -np.inf))
+    seen = {mask: mask.pairs(len(tokens)) for mask in {*masks}}
+    predicted: NDArray[np.float32] = softmax(np.where([seen[mask] for mask in masks], logits, -np.inf))
     return predicted

@@ -1,7 +1,7 @@
 """Check a store: compare its files with their checksums, read every array, recompute a sample of statistics, words and relations, and list what is wrong."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -18,7 +18,7 @@ from store.kernels.attention import attention_pattern
 from store.kernels.features import summed_cosine
 from store.kernels.heads import LARGEST_DIVERGENCE
 from store.kernels.roles import Sieves
-from store.kernels.rules import targets_of
+from store.kernels.rules import SentenceTokens, targets_of
 from store.kernels.statistics import sink_threshold, token_statistics
 from store.means import intervals_of_blocks, means_of_blocks, sum_of_blocks
 from store.mend import older_branches
@@ -343,12 +343,15 @@ def _wrong_roles(corpus: Corpus, recomputed: int) -> Iterator[str]:
     biases = corpus.role_biases
     names = biases.sieve.values.tolist()
     for place, sentence in enumerate(biases.sentence.values.tolist()[:recomputed]):
-        tokens = corpus.rule_text.sentence(sentence)
         weights = corpus.weights(sentence)
-        sieves = Sieves.of(targets_of(names, tokens) > 0, tokens.is_word, causal=tokens.causal)
-        expected = sieves.bias(weights.reshape(-1, *weights.shape[2:])).reshape(*weights.shape[:2], -1)
+        sieves = {mask: _sieves(names, corpus.rule_text.sentence(sentence, mask)) for mask in {*corpus.masks}}
+        expected = np.stack([sieves[mask].bias(of_layer) for mask, of_layer in zip(corpus.masks, weights, strict=True)])
         if not np.allclose(biases.values[:, :, place], expected, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
             yield f"{corpus.name}: the biases of roles in sentence {sentence} do not follow from its attention."
+
+
+def _sieves(names: Sequence[str], tokens: SentenceTokens) -> Sieves:
+    return Sieves.of(targets_of(names, tokens) > 0, tokens.is_word, tokens.mask)
 
 
 def wrong_features(corpus: Corpus) -> Iterator[str]:

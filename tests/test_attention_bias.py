@@ -14,6 +14,7 @@ from store.kernels.attention import admitted_pairs, attention_pattern, strongest
 from store.kernels.bias import AttentionBias, LayerBias
 from store.kernels.dictionary import offset_logits
 from store.kernels.head_tables import TableSums, TokenRows, VarianceShares, logit_parts
+from store.kernels.mask import Mask
 
 RANDOM = np.random.default_rng(5)
 #: Distances up to 3 in five buckets.
@@ -24,16 +25,18 @@ def drawn(*shape: int) -> np.ndarray:
     return RANDOM.normal(size=shape).astype(np.float32)
 
 
-def tables(**masks: object) -> LayerBias:
-    return LayerBias(by_bucket=drawn(2, 5), of_query=drawn(2, 5, 4), of_key=drawn(2, 5, 4), **masks)  # type: ignore[arg-type]
+def tables(mask: Mask) -> LayerBias:
+    return LayerBias(mask, by_bucket=drawn(2, 5), of_query=drawn(2, 5, 4), of_key=drawn(2, 5, 4))
 
 
-BIAS = AttentionBias([tables(window=3), tables(causal=True), LayerBias()], BUCKETS)
+BIAS = AttentionBias([tables(Mask(window=3)), tables(Mask(causal=True)), LayerBias()], BUCKETS)
 QUERY, KEY = drawn(6, 3, 9, 4), drawn(6, 3, 9, 4)
 
 
 def test_masks_hide_what_is_far_and_what_comes_after() -> None:
-    masks = AttentionBias([LayerBias(window=1), LayerBias(causal=True), LayerBias(causal=True, window=1)])
+    masks = AttentionBias(
+        [LayerBias(Mask(window=1)), LayerBias(Mask(causal=True)), LayerBias(Mask(causal=True, window=1))]
+    )
     vectors = np.zeros((3, 3, 1), np.float32)
     seen = np.isfinite(masks.added(vectors, vectors)).astype(int).tolist()
     assert seen == [
@@ -100,7 +103,8 @@ def test_a_query_in_the_padding_has_weights_that_are_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    "bias", [AttentionBias([tables(causal=True)] * 2, BUCKETS), AttentionBias([LayerBias(window=4), LayerBias()])]
+    "bias",
+    [AttentionBias([tables(Mask(causal=True))] * 2, BUCKETS), AttentionBias([LayerBias(Mask(window=4)), LayerBias()])],
 )
 def test_a_store_gives_back_what_is_added(bias: AttentionBias, tmp_path: Path) -> None:
     group = zarr.open_group(tmp_path / "model", mode="w")
@@ -122,7 +126,7 @@ def test_pairs_are_among_the_keys_that_a_query_sees() -> None:
     pieces, flags, real = np.arange(9)[None], np.zeros((1, 9), np.uint8), np.ones((1, 9), bool)
     admitted = admitted_pairs(pieces, flags, real)
     vectors = np.ones((1, 1, 9, 4), np.float32)
-    bias = AttentionBias([LayerBias(window=1)])
+    bias = AttentionBias([LayerBias(Mask(window=1))])
     pairs = strongest_pairs(vectors, vectors, np.arange(9)[None], admitted, count=40, bias=bias)
     found = pairs.query_token[0] >= 0
     assert abs(pairs.query_token[0] - pairs.key_token[0])[found].tolist() == [1] * 16
@@ -130,7 +134,7 @@ def test_pairs_are_among_the_keys_that_a_query_sees() -> None:
 
 def test_a_key_that_a_query_does_not_see_is_the_last_that_a_picture_is_trained_for() -> None:
     query, key = torch.from_numpy(QUERY[:2]), torch.from_numpy(KEY[:2])
-    target = in_sentence(query, key, torch.ones(3, 9, dtype=torch.bool), AttentionBias([LayerBias(window=3)]))
+    target = in_sentence(query, key, torch.ones(3, 9, dtype=torch.bool), AttentionBias([LayerBias(Mask(window=3))]))
     far = abs(torch.arange(9) - torch.arange(9)[:, None]) > 3
     assert target.order is not None
     first_unseen = target.order.masked_fill(~far, torch.inf).amin(-1)
@@ -142,7 +146,7 @@ def test_a_key_that_a_query_does_not_see_is_the_last_that_a_picture_is_trained_f
 def test_a_distance_beyond_a_window_has_no_logit() -> None:
     zero, window = (
         np.zeros((6, 2)),
-        AttentionBias([LayerBias(window=1, by_bucket=np.array([[0.0, 0, 3]]))], np.arange(3)),
+        AttentionBias([LayerBias(Mask(window=1), by_bucket=np.array([[0.0, 0, 3]]))], np.arange(3)),
     )
     added = window.added(zero[None], zero[None])[0]
     logits = offset_logits(zero, zero, np.array([3]), added)

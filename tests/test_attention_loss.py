@@ -13,6 +13,7 @@ from torch import Tensor
 from ingest.projections import attention_loss
 from ingest.projections.attention_loss import Target, across_sentences, gradient, in_sentence, squared_distance
 from store.kernels.bias import AttentionBias, LayerBias
+from store.kernels.mask import Mask
 
 TOKENS, CHANNELS = 7, 5
 #: Two heads, three sentences, and which of their tokens are no padding.
@@ -146,20 +147,19 @@ def test_padding_has_no_gradient(vectors: np.ndarray, places: np.ndarray) -> Non
 
 def test_keys_that_a_query_does_not_see_are_no_part_of_its_target(vectors: np.ndarray) -> None:
     query, key = torch.from_numpy(vectors)[:, None, None]
-    bias = AttentionBias([LayerBias(causal=True)])
+    bias = AttentionBias([LayerBias(Mask(causal=True))])
     shares = in_sentence(query, key, torch.ones(1, TOKENS, dtype=torch.bool), bias).shares[0, 0].numpy()
     np.testing.assert_array_equal(np.triu(shares, 1), 0)
     np.testing.assert_allclose(shares.sum(axis=-1), attention_loss.WEIGHTS + attention_loss.NEAREST, rtol=1e-6)
 
 
-@pytest.mark.parametrize("bias", [LayerBias(causal=True), LayerBias(window=1)])
+@pytest.mark.parametrize("bias", [LayerBias(Mask(causal=True)), LayerBias(Mask(window=1))])
 def test_keys_that_a_query_does_not_see_share_the_mean_of_the_last_ranks(bias: LayerBias, vectors: np.ndarray) -> None:
     """In sentences with and without padding, which has no rank."""
     query, key = (torch.from_numpy(np.stack([each] * SENTENCES))[None] for each in vectors)
     order = in_sentence(query, key, torch.from_numpy(REAL), AttentionBias([bias])).order
     assert order is not None
-    place = np.arange(TOKENS)
-    logits = np.where(bias.seen(place - place[:, None]), vectors[0] @ vectors[1].T / np.sqrt(CHANNELS), -np.inf)
+    logits = np.where(bias.mask.pairs(TOKENS), vectors[0] @ vectors[1].T / np.sqrt(CHANNELS), -np.inf)
     for own, tokens in zip(order[0].numpy(), REAL.sum(axis=-1), strict=True):
         ranks = rankdata(-logits[:tokens, :tokens], axis=-1)
         centred = ranks - ranks.mean(axis=-1, keepdims=True)

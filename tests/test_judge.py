@@ -9,6 +9,7 @@ from ingest.projections.normalizations import LayerVectors
 from store.kernels.attention import attention_pattern
 from store.kernels.bias import AttentionBias, LayerBias
 from store.kernels.fidelity import recall, screen_distance, spearman, trustworthy
+from store.kernels.mask import Mask
 from store.schema.pictures import MEASURES, RECALL_KEYS
 
 HEADS = 3
@@ -72,7 +73,7 @@ def test_few_tokens_are_not_trusted() -> None:
 
 def test_recall_of_a_query_is_of_the_keys_that_it_sees() -> None:
     """Places on a line: of 1, 2, 3 and 3 keys that are looked for, 1, 0, 3 and 2 are among as many nearest."""
-    causal = AttentionBias([LayerBias(causal=True)])
+    causal = AttentionBias([LayerBias(Mask(causal=True))])
     vectors = LayerVectors(*np.array([[[[1], [1], [1], [1]]], [[[4], [3], [2], [1]]]], np.float32))
     line = np.array([[[[0], [2.4], [1], [3.5]], [[0], [1], [2.5], [3.5]]]])
     judge = Judge.of({"raw": vectors}, np.array([[0, 4]]), causal)

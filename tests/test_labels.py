@@ -12,6 +12,7 @@ from scipy.spatial.distance import pdist, squareform
 
 import store
 from store.kernels.heads import LABELS, clustered_order, head_labels, nearest_heads
+from store.kernels.mask import EVERY_KEY, Mask
 from store.kernels.statistics import even_entropy
 from store.schema.model import SOURCES, STATISTICS
 
@@ -152,7 +153,8 @@ def test_heads_on_a_line_keep_its_order(apart: np.ndarray) -> None:
 
 def test_an_even_head_that_sees_no_later_token_is_broad() -> None:
     lengths = np.array([1, 3])
-    np.testing.assert_allclose(even_entropy(lengths, causal=True), [0, np.log(6) / 3])
+    np.testing.assert_allclose(even_entropy(lengths, Mask(causal=True)), [0, np.log(6) / 3])
     means = statistics({"entropy": np.log(6) / 6})
-    labels = [str(head_labels(means, lengths, causal=causal).sel(layer=0, head=1).item()) for causal in (True, False)]
+    masks = (Mask(causal=True), EVERY_KEY)
+    labels = [str(head_labels(means, lengths, [mask]).sel(layer=0, head=1).item()) for mask in masks]
     assert labels == ["broad", ""]

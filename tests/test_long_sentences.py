@@ -26,6 +26,7 @@ from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.attention import attention_pattern
 from store.kernels.bias import AttentionBias, LayerBias
+from store.kernels.mask import Mask
 from store.kernels.mixing import layer_matrix, roll_out
 from store.kernels.rows import attention_rows
 from store.window import WINDOW, Window
@@ -77,7 +78,7 @@ def test_a_rollout_of_some_rows_is_that_of_all(sentence: Sentence, whole: np.nda
 
 
 def test_a_mask_is_that_of_the_positions_of_the_window(sentence: Sentence) -> None:
-    masked = replace(sentence, bias=AttentionBias([LayerBias(window=20)] * 2))
+    masked = replace(sentence, bias=AttentionBias([LayerBias(Mask(window=20))] * 2))
     weights = shown_pattern(masked, PatternOptions(window=200, keywindow=150), layer=0).weights[0]
     far = np.abs(np.arange(200, 200 + WINDOW)[:, None] - np.arange(150, 150 + WINDOW)) > 20
     assert (weights[:, far] == 0).all()
@@ -101,7 +102,7 @@ def test_a_rollout_that_takes_minutes_is_refused_with_what_to_do() -> None:
 
 
 def test_rows_by_block_are_those_of_the_pattern(sentence: Sentence) -> None:
-    bias = AttentionBias([LayerBias(window=20)])
+    bias = AttentionBias([LayerBias(Mask(window=20))])
     query, key = sentence.query[0], sentence.key[0]
     blocks = [rows for _, rows in attention_rows(query, key, bias=bias, room=40_000)]
     assert len(blocks) > 10
@@ -181,7 +182,7 @@ def test_a_widget_holds_the_tokens_from_the_first_on(sentence: Sentence, whole: 
 
 
 def test_a_key_that_a_query_does_not_see_has_no_logit(sentence: Sentence) -> None:
-    masked = replace(sentence, bias=AttentionBias([LayerBias(window=20)] * 2))
+    masked = replace(sentence, bias=AttentionBias([LayerBias(Mask(window=20))] * 2))
     keys: Any = json.loads(json.dumps(neuron(masked, 0, 0, 100), allow_nan=False))["keys"]
     assert [key["logit"] is None for key in keys] == [abs(position - 100) > 20 for position in range(TOKENS)]
 

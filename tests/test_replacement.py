@@ -8,6 +8,7 @@ from scipy.spatial.distance import pdist, squareform
 from store import Corpus, open_corpus
 from store.kernels.bias import AttentionBias, LayerBias
 from store.kernels.intervals import draw_counts
+from store.kernels.mask import Mask
 from store.kernels.replacement import FARTHEST, MeanPatterns, VectorChange, spearman
 from store.kernels.rules import RULES
 from store.replacement import RulePatterns, RuleReader, judged_sentences
@@ -55,7 +56,7 @@ def test_classes_that_were_never_met_are_even() -> None:
 
 def test_heads_that_are_even_over_the_keys_that_they_see_stay_so() -> None:
     """A causal head, and one of a layer with a window."""
-    bias = AttentionBias([LayerBias(causal=True), LayerBias(window=3)])
+    bias = AttentionBias([LayerBias(Mask(causal=True)), LayerBias(Mask(window=3))])
 
     def even(size: int) -> np.ndarray:
         away = np.arange(size) - np.arange(size)[:, None]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import adjusted_rand_score
 
+from store.kernels.mask import Mask
 from store.kernels.roles import (
     OffsetSieve,
     Sieves,
@@ -135,11 +136,11 @@ def test_an_even_head_has_a_bias_of_one() -> None:
 
 
 def test_a_head_that_attends_evenly_to_earlier_words_has_a_bias_of_one() -> None:
-    tokens = replace(written_sentence(), causal=True)
+    tokens = replace(written_sentence(), mask=Mask(causal=True))
     seen = np.tri(len(tokens), dtype=np.float32)
     even = (seen / seen.sum(axis=1, keepdims=True))[None]
     targets = targets_of(["previous", "governor", "next"], tokens) > 0
-    biases = Sieves.of(targets, tokens.is_word, causal=True).bias(even)
+    biases = Sieves.of(targets, tokens.is_word, Mask(causal=True)).bias(even)
     np.testing.assert_allclose(biases[0, :2], 1, rtol=1e-5)
     assert np.isnan(biases[0, 2])
 

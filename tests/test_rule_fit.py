@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from store.kernels.mask import EVERY_KEY, Mask
 from store.kernels.rule_fit import RIDGE, Entries, Judge, Library, fit_weights
 from store.kernels.rules import RULES, features_of, rules_for, targets_of
 from tests.published.roles import rule_weights
@@ -65,9 +66,9 @@ def test_the_fit_agrees_with_a_general_minimiser() -> None:
 
 
 def test_rules_of_a_causal_head_leave_nothing_to_later_tokens() -> None:
-    tokens = [replace(written_sentence(), causal=True)]
+    tokens = [replace(written_sentence(), mask=Mask(causal=True))]
     names = ["previous", "later", "even"]
-    entries = Entries.of_lengths([len(tokens[0])], causal=True)
+    entries = Entries.of_lengths([len(tokens[0])], Mask(causal=True))
     pattern = np.tri(len(tokens[0]), dtype=np.float32)
     pattern /= pattern.sum(axis=1, keepdims=True)
     fitted = Library(entries, [features_of(names, each) for each in tokens])
@@ -78,14 +79,14 @@ def test_rules_of_a_causal_head_leave_nothing_to_later_tokens() -> None:
 
 
 def test_what_a_query_does_not_see_takes_no_weight_however_large_its_logit() -> None:
-    entries = Entries.of_lengths([2], causal=True)
+    entries = Entries.of_lengths([2], Mask(causal=True))
     weights, log_sums = entries.softmax(np.array([-200, 0, 1, 1], np.float32))
     np.testing.assert_array_equal(weights, [1, 0, 0.5, 0.5])
     np.testing.assert_allclose(log_sums, [-200, 1 + np.log(2)])
 
 
 def test_no_sentence_has_no_pattern() -> None:
-    assert [Entries.of_lengths([], causal=causal).rows for causal in (True, False)] == [0, 0]
+    assert [Entries.of_lengths([], mask).rows for mask in (Mask(causal=True), EVERY_KEY)] == [0, 0]
 
 
 def test_a_head_with_a_single_key_does_not_diverge() -> None:

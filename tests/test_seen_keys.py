@@ -13,12 +13,13 @@ from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
 from store import Corpus
 from store.kernels.bias import AttentionBias, LayerBias
+from store.kernels.mask import Mask
 from tests.components import components
 from tests.sentences import a_pair
 
-CAUSAL = AttentionBias([LayerBias(causal=True)] * 2)
+CAUSAL = AttentionBias([LayerBias(Mask(causal=True))] * 2)
 #: Two layers that see near keys alone, the second farther.
-WINDOWS = AttentionBias([LayerBias(window=1), LayerBias(window=2)])
+WINDOWS = AttentionBias([LayerBias(Mask(window=1)), LayerBias(Mask(window=2))])
 PAIR = "?sentence=0&layer=1&head=1&heads=1&queries=2"
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from store.kernels.mask import Mask
 from store.kernels.statistics import (
     ATTENDED,
     SINK,
@@ -404,7 +405,7 @@ def test_heads_that_see_no_later_token_differ_by_the_range_of_their_rows() -> No
     # Queries see 1, 2 and 3 keys: in the mean ln 6 / 3 nats, 1 token away, 2 attended keys.
     for statistic, values in {"entropy": (0, np.log(6) / 3), "distance": (0, 1), "attended_keys": (0, 2)}.items():
         means.loc["all", statistic] = [values]
-    spread = spread_between_heads(means, np.array([3, 3]), causal=True)
+    spread = spread_between_heads(means, np.array([3, 3]), [Mask(causal=True)])
     assert {name: round(value, 6) for name, value in spread.items() if value} == dict.fromkeys(
         ("entropy", "attended_keys", "distance"), 0.5
     )

@@ -111,7 +111,7 @@ def _pipeline(corpus: Corpus, sentences: int, terms: Terms) -> dict[str, Any]:
         "num_hidden_layers": corpus.layers,
         "num_attention_heads": corpus.heads,
         "created_at": datetime.now(UTC).isoformat(),
-        "attention": "causal" if corpus.causal else "bidirectional",
+        "attention": "causal" if corpus.masks[0].causal else "bidirectional",
         "weights_from": "queries and keys stored in float16",
         "longest_sampled": LONGEST,
         "made_by": f"headscape {version('headscape')}",

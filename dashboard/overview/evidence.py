@@ -201,9 +201,8 @@ def examples_of(corpus: Corpus) -> tuple[KindExample, ...]:
 
 def _example(corpus: Corpus, kind: HeadKind) -> KindExample:
     layer, head = kind.heads[0]
-    means = (
-        sentence_means(corpus, kind.statistic, layer, head) / largest_values(corpus, kind.label)[: corpus.n_sentences]
-    )
+    largest = largest_values(corpus, kind.label, layer)[: corpus.n_sentences]
+    means = sentence_means(corpus, kind.statistic, layer, head) / largest
     readable = readable_sentences(corpus.sentences.row_size.values)
     typical = int(readable[np.abs(means[readable] - kind.values[0]).argmin()])
     unusual = int(readable[means[readable].argmin()])

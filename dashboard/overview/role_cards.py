@@ -86,7 +86,8 @@ def example_of(corpus: Corpus, of: RoleHead) -> RoleExample | None:
     sizes = corpus.sentences.row_size.values[:SEARCHED]
     short = np.flatnonzero((sizes >= FEWEST_TOKENS) & (sizes <= MOST_TOKENS))[:SOUGHT].tolist()
     patterns = dict(zip(short, patterns_of(corpus, of.layer, of.head, short), strict=True))
-    keys = {sentence: RoleKeys.of(RULES[of.role], corpus.rule_text.sentence(sentence)) for sentence in short}
+    mask = corpus.masks[of.layer]
+    keys = {sentence: RoleKeys.of(RULES[of.role], corpus.rule_text.sentence(sentence, mask)) for sentence in short}
     shares = {sentence: keys[sentence].share(patterns[sentence]) for sentence in short if keys[sentence].asked.any()}
     if not shares:
         return None
@@ -159,7 +160,8 @@ def _sentence(corpus: Corpus, state: LinkState, of: RoleHead, example: RoleExamp
     pieces = corpus.wordpieces(corpus.sentence_rows(sentence))
     pair = np.zeros_like(pattern)
     pair[query, key] = 1
-    lines = RoleKeys.of(RULES[of.role], corpus.rule_text.sentence(sentence)).drawn(pattern) | {PAIR: pair}
+    tokens = corpus.rule_text.sentence(sentence, corpus.masks[of.layer])
+    lines = RoleKeys.of(RULES[of.role], tokens).drawn(pattern) | {PAIR: pair}
     link = state.of_sentence(
         sentence, layer=of.layer, heads=str(of.head), head=of.head, queries=str(query), toward=key
     ).href

@@ -20,6 +20,7 @@ from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.attention import attention_pattern
+from store.kernels.mask import Mask
 from store.kernels.rules import RULES, Rule, SentenceTokens
 from store.phrases import many
 from store.schema.model import ROLES, head_name
@@ -151,20 +152,21 @@ class RoleKeys:
 @cached
 def role_sentences(corpus: Corpus, layer: int, head: int, role: str) -> RoleSentences:
     """The sample of a corpus, of which the shares are computed from the queries and keys of the head."""
-    return _compared(corpus, layer, head, role, _sample(corpus), _tokens_of_sample(corpus))
+    return _compared(corpus, layer, head, role, _sample(corpus), _tokens_of_sample(corpus, corpus.masks[layer]))
 
 
 @cached
 def every_sentence(corpus: Corpus, layer: int, head: int, role: str) -> RoleSentences:
     """The same of all sentences with stored vectors."""
-    every = np.arange(corpus.n_sentences)
-    return _compared(corpus, layer, head, role, every, map(corpus.rule_text.sentence, every.tolist()))
+    every, mask = np.arange(corpus.n_sentences), corpus.masks[layer]
+    texts = (corpus.rule_text.sentence(sentence, mask) for sentence in every.tolist())
+    return _compared(corpus, layer, head, role, every, texts)
 
 
 @cached
-def _tokens_of_sample(corpus: Corpus) -> list[SentenceTokens]:
-    """What rules see of the sample, which is the same for every head: it took half of the time of a head's evidence."""
-    return [corpus.rule_text.sentence(sentence) for sentence in _sample(corpus).tolist()]
+def _tokens_of_sample(corpus: Corpus, mask: Mask) -> list[SentenceTokens]:
+    """What rules see of the sample, which is the same for every head of a mask: it took half of the time of a head's evidence."""
+    return [corpus.rule_text.sentence(sentence, mask) for sentence in _sample(corpus).tolist()]
 
 
 def _compared(
@@ -291,7 +293,7 @@ def _caption(role: str, found: RoleSentences) -> html.P:
 def _card(corpus: Corpus, state: LinkState, role: str, decile: int, found: RoleSentences, place: int) -> html.A:
     """A sentence with its lines; a link to page Sentence."""
     sentence, share = int(found.sentences[place]), 100 * found.shares[place]
-    tokens = corpus.rule_text.sentence(sentence)
+    tokens = corpus.rule_text.sentence(sentence, corpus.masks[state.layer])
     pattern = corpus.weights(sentence, layer=state.layer, head=state.head)
     name = f"Tenth {decile}: {share:.0f}%"
     pieces = corpus.wordpieces(corpus.sentence_rows(sentence))

@@ -11,6 +11,7 @@ from dashboard.sentence.sentence import Floats, Sentence
 from dashboard.web.state import Instead
 from store.kernels.attention import softmax
 from store.kernels.heads import row_divergence
+from store.kernels.mask import EVERY_KEY, Mask
 
 #: Most pairs of a head that are listed, and the smallest change of a weight that is one.
 LISTED, LEAST = 5, 0.0005
@@ -35,8 +36,8 @@ class Change:
         Positions of wordpieces whose loss is asked for: of a second pass, in which they are hidden. Empty where none is.
     unseen
         As `predicted` in that pass; empty where it is the same.
-    causal
-        Whether a token sees no token after it.
+    masks
+        Which keys queries see: of each layer. Empty where they see all.
     products
         Whether what context mixing follows from is asked for: not of a sample, of which nobody sees it.
     method
@@ -48,7 +49,7 @@ class Change:
     predicted: bytes = b""
     hidden: tuple[int, ...] = ()
     unseen: bytes = b""
-    causal: bool = False
+    masks: tuple[Mask, ...] = ()
     products: bool = True
     method: str = ""
 
@@ -57,11 +58,12 @@ class Change:
         if self.instead in PREDICTED:
             predicted = (hiding and self.unseen) or self.predicted
             weights = np.frombuffer(predicted, np.float32).reshape(-1, tokens, tokens).copy()
-        else:
-            seen = np.tri(tokens, dtype=np.float32) if self.causal else np.ones((tokens, tokens), np.float32)
-            same = seen / seen.sum(axis=-1, keepdims=True) if self.instead == "even" else np.zeros_like(seen)
-            weights = np.repeat(same[None], len(self.heads), axis=0)
-        return dict(zip(self.heads, weights, strict=True))
+            return dict(zip(self.heads, weights, strict=True))
+        if self.instead == "off":
+            return {head: np.zeros((tokens, tokens), np.float32) for head in self.heads}
+        seen = [(self.masks[layer] if self.masks else EVERY_KEY).pairs(tokens) for layer, _ in self.heads]
+        even = [(each / each.sum(axis=-1, keepdims=True)).astype(np.float32) for each in seen]
+        return dict(zip(self.heads, even, strict=True))
 
     def is_later(self, layer: int, head: int) -> bool:
         """Whether a head can attend otherwise: it is above one that is changed, and not changed itself."""

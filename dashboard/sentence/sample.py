@@ -243,7 +243,7 @@ class Sampling:
         if instead == "mean":
             flags, rows = corpus.tokens.token_flags.values, corpus.sentence_rows
             return lambda index: Change(own, instead, mean_patterns(corpus, heads, flags[rows(index)]).tobytes())
-        return lambda _: Change(own, instead, causal=corpus.causal)
+        return lambda _: Change(own, instead, masks=corpus.masks)
 
     def _encoded(self, change: Callable[[int], Change], title: str, steps: Steps) -> EncodedSample:
         vectors: list[NDArray[np.float64]] = []

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.sentence.sentence import Sentence
-from store.kernels.bias import LayerBias
+from store.kernels.mask import Mask
 from store.phrases import many
 
 
@@ -29,8 +29,8 @@ def why_unseen(sentence: Sentence, query: int, key: int, layer: int | None = Non
     return f"{reason}. Choose a key that “{sentence.wordpieces[query]}” sees."
 
 
-def _masks(sentence: Sentence, layer: int | None) -> list[LayerBias]:
+def _masks(sentence: Sentence, layer: int | None) -> list[Mask]:
     """Those of a layer, or of all; none of a model that adds nothing to scores."""
     if sentence.bias is None:
         return []
-    return list(sentence.bias.layers if layer is None else sentence.bias.part(layer).layers)
+    return [of.mask for of in (sentence.bias if layer is None else sentence.bias.part(layer)).layers]

@@ -221,7 +221,7 @@ def change_of(typed: TypedSentences, corpus: Corpus, state: LinkState, sentence:
     """What a link changes in the model; a `Refusal` where another sentence has another number of tokens."""
     heads = tuple(heads_numbers(state.without))
     predicted = _predicted(typed, corpus, state, sentence, heads)
-    return Change(heads, state.instead, predicted, causal=corpus.causal)
+    return Change(heads, state.instead, predicted, masks=corpus.masks)
 
 
 def _predicted(

@@ -50,7 +50,7 @@ class HeadGrid:
 @cached
 def spread_of_statistics(corpus: Corpus) -> dict[str, float]:
     """How much heads differ in each statistic, over all queries of the corpus; the most first."""
-    spread = spread_between_heads(corpus.head_statistic, corpus.counted_lengths, causal=corpus.causal)
+    spread = spread_between_heads(corpus.head_statistic, corpus.counted_lengths, corpus.masks)
     return dict(sorted(spread.items(), key=lambda item: -item[1]))
 
 

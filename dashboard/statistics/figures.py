@@ -46,10 +46,10 @@ class Curve:
     between: Floats | None = None
 
 
-def layer_curves(series: Sequence[Curve], *, unit: str, reference: float | None = None) -> go.Figure:
+def layer_curves(series: Sequence[Curve], *, unit: str, reference: Floats | None = None) -> go.Figure:
     """A dot for every head by layer, a line for the mean of each layer (Figures 2 and 4 of Clark et al. 2019).
 
-    `reference` is a dashed line at the value of uniform attention.
+    `reference` are the values of uniform attention (layer,), a dashed line.
     """
     traces = [
         trace
@@ -60,9 +60,14 @@ def layer_curves(series: Sequence[Curve], *, unit: str, reference: float | None 
     down = {"title": "" if unit == "share" else unit, "showgrid": True, "rangemode": "tozero", **share}
     across = layers_across(len(series[0].values), 0.6)
     figure = go.Figure(traces, layout(across, down, margin={"l": 52, "r": 8, "t": 30, "b": 24}, showlegend=True))
-    if reference is not None:
-        text = {"text": f"uniform attention: {reference:.2f}", "yanchor": "bottom", "font": {"size": NOTE}}
-        figure.add_hline(y=reference, line={"color": QUIET, "dash": "dash", "width": 1.5}, annotation=text)
+    dashed = {"color": QUIET, "dash": "dash", "width": 1.5}
+    if reference is not None and np.ptp(reference) == 0:
+        text = {"text": f"uniform attention: {reference[0]:.2f}", "yanchor": "bottom", "font": {"size": NOTE}}
+        figure.add_hline(y=reference[0], line=dashed, annotation=text)
+    elif reference is not None:  # queries see fewer keys in some layers
+        hover = f"layer %{{x}}, uniform attention: %{{y:.2f}} {unit}<extra></extra>"
+        line = {"mode": "lines", "line": dashed, "name": "uniform attention", "hovertemplate": hover}
+        figure.add_scatter(x=np.arange(len(reference)), y=reference, **line)
     return figure
 
 

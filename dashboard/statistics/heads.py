@@ -274,17 +274,18 @@ def _kind(corpus: Corpus, label: str) -> HeadKind:
     statistic, _ = THRESHOLDS[label]
     means = corpus.head_statistic.sel(source="all", statistic=statistic).values
     heads = np.argwhere(corpus.head_labels.values == label)
-    values = means[tuple(heads.T)] / largest_values(corpus, label).mean()
+    largest = {layer: largest_values(corpus, label, layer).mean() for layer in {*heads[:, 0].tolist()}}
+    values = means[tuple(heads.T)] / np.array([largest[layer] for layer in heads[:, 0].tolist()])
     order = np.argsort(-values, kind="stable")
     return HeadKind(
         label, tuple((int(layer), int(head)) for layer, head in heads[order]), tuple(values[order].tolist())
     )
 
 
-def largest_values(corpus: Corpus, label: str) -> NDArray[np.float64]:
-    """The largest possible value of a label's statistic in each sentence: (counted_sentences,)."""
+def largest_values(corpus: Corpus, label: str, layer: int) -> NDArray[np.float64]:
+    """The largest possible value of a label's statistic in each sentence for a head of a layer: (counted_sentences,)."""
     sizes = corpus.counted_lengths
-    return even_entropy(sizes, causal=corpus.causal) if label in OF_LARGEST else np.ones(len(sizes))
+    return even_entropy(sizes, corpus.masks[layer]) if label in OF_LARGEST else np.ones(len(sizes))
 
 
 def divergence_info(about: str) -> html.Button:

@@ -148,12 +148,14 @@ def part_labels(corpus: Corpus, part: Part, means: xr.DataArray) -> xr.DataArray
         return corpus.head_labels
     if not part.tokens:
         return xr.full_like(corpus.head_labels, "")
-    return head_labels(means, _lengths(corpus, part), causal=corpus.causal)
+    return head_labels(means, _lengths(corpus, part), corpus.masks)
 
 
-def uniform_entropy(corpus: Corpus, part: Part) -> float:
-    """Entropy of uniform attention in nats: the mean over the part's sentences; NaN without any."""
-    return float(even_entropy(_lengths(corpus, part), causal=corpus.causal).mean()) if part.tokens else float("nan")
+def uniform_entropy(corpus: Corpus, part: Part) -> NDArray[np.float64]:
+    """Entropy of uniform attention in nats, the mean over the part's sentences (layer,); NaN without any."""
+    lengths = _lengths(corpus, part)
+    means = {mask: even_entropy(lengths, mask).mean() if part.tokens else np.nan for mask in {*corpus.masks}}
+    return np.array([means[mask] for mask in corpus.masks])
 
 
 def _lengths(corpus: Corpus, part: Part) -> NDArray[np.int32]:

@@ -98,7 +98,11 @@ def _few(part: Part) -> str:
 def read_curves(corpus: Corpus, part: Part, numbers: PartNumbers) -> list[CurveFigure]:
     """The figures by layer of a part: attention to neighbours, to special tokens, to [SEP] by query, by norm, and two entropies."""
     uniform = uniform_entropy(corpus, part)
-    return current_cache().get(corpus, ("curves by layer", part.digest), lambda: _curve_figures(numbers, uniform))
+    # The first token sees fewer keys than others where a mask hides some: it has another maximum.
+    of_first = np.full_like(uniform, np.nan) if any(mask.hides for mask in corpus.masks) else uniform
+    return current_cache().get(
+        corpus, ("curves by layer", part.digest), lambda: _curve_figures(numbers, uniform, of_first)
+    )
 
 
 def curves(figures: Sequence[CurveFigure], of: str) -> list[html.Div]:
@@ -106,8 +110,10 @@ def curves(figures: Sequence[CurveFigure], of: str) -> list[html.Div]:
     return [_curve(*of_curve, *figure, of) for of_curve, figure in zip(_BY_LAYER, figures, strict=True)]
 
 
-def _curve_figures(numbers: PartNumbers, uniform: float) -> list[CurveFigure]:
-    """The figures of `_BY_LAYER`."""
+def _curve_figures(
+    numbers: PartNumbers, uniform: NDArray[np.float64], of_first: NDArray[np.float64]
+) -> list[CurveFigure]:
+    """The figures of `_BY_LAYER`, with the entropy of uniform attention of all queries and of the first (layer,)."""
 
     def series(statistic: str, title: str, source: str = "all") -> Curve:
         values = values_of(numbers.means, statistic, source)
@@ -122,13 +128,13 @@ def _curve_figures(numbers: PartNumbers, uniform: float) -> list[CurveFigure]:
     return [
         *map(_curve_figure, (each(_SPECIAL), each(_NEIGHBOURS), from_sep, each(_NORMS))),
         _curve_figure([series("entropy", "all queries")], uniform),
-        _curve_figure([series("entropy", "[CLS]", "cls")], uniform),
+        _curve_figure([series("entropy", "[CLS]", "cls")], of_first),
     ]
 
 
-def _curve_figure(series: Sequence[Curve], uniform: float | None = None) -> CurveFigure:
+def _curve_figure(series: Sequence[Curve], uniform: NDArray[np.float64] | None = None) -> CurveFigure:
     unit = "share" if uniform is None else "nats"
-    reference = None if uniform is None or uniform != uniform else uniform
+    reference = None if uniform is None or np.isnan(uniform).any() else uniform
     empty = not any(np.isfinite(curve.values).any() for curve in series)
     return layer_curves(series, unit=unit, reference=reference).to_plotly_json(), empty
 

@@ -111,7 +111,13 @@ def model_names(snapshot: Snapshot) -> dict[str, str]:
 
 def sight(corpus: Corpus) -> str:
     """What a reader must know of a model whose tokens do not see the whole sentence; empty of others."""
-    return " Tokens see no later token." if corpus.causal else ""
+    masks, near = corpus.masks, [mask for mask in corpus.masks if mask.window is not None]
+    later = " Tokens see no later token." if masks[0].causal else ""
+    if not near:
+        return later
+    where = "" if len(near) == len(masks) else f"In {len(near)} of {len(masks)} layers "
+    farthest = many(max(mask.window or 0 for mask in near), "token")
+    return f"{later} {capital(f'{where}tokens see none that is more than {farthest} away.')}"
 
 
 def all_of(corpus: Corpus, noun: str) -> str:

@@ -12,6 +12,7 @@ from ingest.family.bert import DEFAULTS, MODEL_FIELDS, MOST, MOST_LAYERS, READ_F
 from ingest.family.modernbert import ModernBertLayer
 from ingest.family.protocol import TRUTH, Config, Field, ModelParts, number, text, whole
 from store.kernels.bias import AttentionBias, LayerBias
+from store.kernels.mask import Mask
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -130,7 +131,7 @@ class Gpt2Parts(BertParts):
     @property
     def bias(self) -> AttentionBias:
         """A mask alone: a query sees no key after it."""
-        return AttentionBias([LayerBias(causal=True)] * len(self.module.h))
+        return AttentionBias([LayerBias(Mask(causal=True))] * len(self.module.h))
 
 
 @dataclass(frozen=True)

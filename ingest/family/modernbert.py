@@ -23,6 +23,7 @@ from ingest.family.protocol import (
     whole,
 )
 from store.kernels.bias import AttentionBias, LayerBias
+from store.kernels.mask import Mask
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -120,7 +121,7 @@ class ModernBertParts(BertParts):
         """A mask alone: half of a window to each side."""
         config = self.module.config
         windows = {"full_attention": None, "sliding_attention": config.local_attention // 2}
-        return AttentionBias([LayerBias(window=windows[kind]) for kind in config.layer_types])
+        return AttentionBias([LayerBias(Mask(window=windows[kind])) for kind in config.layer_types])
 
     @property
     def layers(self) -> "Sequence[ModernBertLayer]":

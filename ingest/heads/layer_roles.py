@@ -13,6 +13,7 @@ from store.kernels.attention import attention_pattern
 from store.kernels.bias import AttentionBias
 from store.kernels.head_tables import HeadTables, VarianceShares, logit_parts, static_logits, table_logits
 from store.kernels.intervals import PERCENTILES, draw_counts
+from store.kernels.mask import Mask
 from store.kernels.roles import (
     STRONG,
     UNEXPLAINED,
@@ -114,12 +115,12 @@ class RuleBench:
         return np.flatnonzero(self.sentences.is_judged).tolist()
 
     def _entries(self, places: Sequence[int]) -> Entries:
-        return Entries.of_lengths([len(self.tokens[place]) for place in places], causal=self.causal)
+        return Entries.of_lengths([len(self.tokens[place]) for place in places], self.mask)
 
     @property
-    def causal(self) -> bool:
-        """Whether queries see no key after them."""
-        return self.tokens[0].causal
+    def mask(self) -> Mask:
+        """Which keys queries see."""
+        return self.tokens[0].mask
 
     def _is_word(self, places: Sequence[int]) -> list[NDArray[np.bool_]]:
         return [self.tokens[place].is_word for place in places]
@@ -139,11 +140,11 @@ class RuleBench:
     @cached_property
     def judge(self) -> Judge:
         """Scores predictions where they are judged."""
-        return Judge.of(self._is_word(self.judged), causal=self.causal)
+        return Judge.of(self._is_word(self.judged), self.mask)
 
     def role_targets(self, places: Sequence[int]) -> tuple[WordEntries, Floats]:
         """Pairs of words of some sentences, and the roles between them (role, entry) with rows that sum to 1 or are 0."""
-        words = WordEntries.of(self._is_word(places), causal=self.causal)
+        words = WordEntries.of(self._is_word(places), self.mask)
         targets = [targets_of(self.inner_roles, self.tokens[place]) for place in places]
         flat = np.concatenate([each.reshape(len(each), -1) for each in targets], axis=1)
         return words, np.asarray(words.normalized(flat)[0], np.float32)
@@ -185,14 +186,12 @@ class RuleBench:
     @cached_property
     def sieves(self) -> list[Sieves]:
         """The keys that tested roles leave to queries in each sentence."""
-        return [
-            Sieves.of(targets_of(self.sieve_names, each) > 0, each.is_word, causal=self.causal) for each in self.tokens
-        ]
+        return [Sieves.of(targets_of(self.sieve_names, each) > 0, each.is_word, each.mask) for each in self.tokens]
 
     @cached_property
     def relation_pairs(self) -> tuple[WordEntries, list[OffsetSieve]]:
         """Pairs of words of all sentences, and of each relation those that are in it."""
-        words = WordEntries.of(self._is_word(range(len(self.tokens))), causal=self.causal)
+        words = WordEntries.of(self._is_word(range(len(self.tokens))), self.mask)
         related = [
             (targets_of(self.relation_names, each) > 0).reshape(len(self.relation_names), len(each) ** 2)
             for each in self.tokens

@@ -4,8 +4,8 @@ Everything is recomputed from the stored queries and keys, layer by layer, and r
 hand, the biases with random weights are computed too, on the sentences of the fit.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
 from math import prod
 from typing import Any
 
@@ -27,7 +27,9 @@ from ingest.text.blocks import Block, PlannedCorpus, content_hash, group_by_leng
 from ingest.words.patterns import BATCH_TOKENS, randomize
 from store.bias import read_bias
 from store.kernels.attention import attention_pattern
+from store.kernels.bias import masks_of
 from store.kernels.head_tables import PARTS, TableSums, TokenRows
+from store.kernels.mask import Mask
 from store.kernels.rule_fit import MOST_RULES
 from store.process import one_thread
 from store.repository.arrays import Groups, array_of, create_arrays, read_vectors
@@ -66,12 +68,29 @@ class BlockSentences:
 
 @dataclass(frozen=True)
 class RoleTask:
-    """What every layer is computed from. It can be sent to a worker, which reads the vectors itself."""
+    """What every layer is computed from. It can be sent to a worker, which reads the vectors itself.
+
+    Attributes
+    ----------
+    path
+        Group of the model.
+    benches
+        Of each layer; layers whose queries see the same keys have one together.
+    blocks
+        What is read of each block.
+    positions
+        Tokens of the longest sentence.
+    """
 
     path: str
-    bench: RuleBench
+    benches: Sequence[RuleBench]
     blocks: list[BlockSentences]
     positions: int
+
+    @property
+    def bench(self) -> RuleBench:
+        """That of the first layer: sentences and names of rules are the same in all."""
+        return self.benches[0]
 
     def __call__(self, store: Writable, layer: int) -> Results:
         """Arrays of `ROLE_ARRAYS` of a layer, without their dim `layer`."""
@@ -87,7 +106,8 @@ class RoleTask:
             vectors |= {place: (query[:, span].copy(), key[:, span].copy()) for place, span in block.spans.items()}
         with one_thread("blas"):  # several would add up a product in an order of their own
             tables = sums.tables()
-        return self.bench.layer([vectors[place] for place in range(len(vectors))], tables, read_bias(source, layer))
+        of_sentences = [vectors[place] for place in range(len(vectors))]
+        return self.benches[layer].layer(of_sentences, tables, read_bias(source, layer))
 
 
 def update_roles(
@@ -121,14 +141,18 @@ def update_roles(
         "sentences": [sentences.fitted.tolist(), sentences.judged.tolist(), sentences.tabled],
         "seed": seed,
     }
+    masks = _masks(writer, model, int(lengths[sentences.every].max()))
+    # Not of other models: their roles are as they were before windows were regarded.
+    if any(mask.window is not None for mask in masks):
+        identity["masks"] = [astuple(mask) for mask in masks]
     hashes = np.array([model.block_hash(block) for block in blocks], np.uint64)
     hash_ = content_hash(identity | {"version": VERSION}, hashes)
     group = writer.group(f"{model.path}/roles")
     if group.attrs.get("roles_hash") == str(hash_):
         return False
-    task = _make_task(writer, model, corpus, blocks, sentences, seed)
+    task = _make_task(writer, model, corpus, blocks, sentences, masks, seed)
     _compute_layers(writer, model, task, hash_, cluster)
-    random = _random_biases(checkpoint, corpus, task.bench, device, limits)
+    random = _random_biases(checkpoint, corpus, task.benches, device, limits)
     facts = {"roles_hash": str(hash_)} | ({"annotation": words["identity"]} if annotated else {})
     _complete(writer, model, task, random, facts)
     return True
@@ -141,17 +165,33 @@ def _attributes(writer: Writer, corpus: PlannedCorpus, name: str) -> dict[str, A
 
 
 def _make_task(
-    writer: Writer, model: ModelGroup, corpus: PlannedCorpus, blocks: list[Block], sentences: RuleSentences, seed: int
+    writer: Writer,
+    model: ModelGroup,
+    corpus: PlannedCorpus,
+    blocks: list[Block],
+    sentences: RuleSentences,
+    masks: Sequence[Mask],
+    seed: int,
 ) -> RoleTask:
     sizes = {"sentences": corpus.sentences, "tokens": corpus.tokens}
     counted = {f"counted_{name}": size for name, size in sizes.items()}
     text = CorpusText(Groups(writer.committed), corpus.key, **sizes, **counted)
-    bias = read_bias(writer.group(model.path))
-    seen = RuleText(text, sentences.tabled, causal=bias is not None and bias.causal)
-    tokens = [seen.sentence(int(sentence)) for sentence in sentences.every]
-    bench = RuleBench(sentences, tokens, text.has_words, seed)
+    of_rules = RuleText(text, sentences.tabled)
+    tokens = [of_rules.sentence(int(sentence)) for sentence in sentences.every]
+    benches = {
+        mask: RuleBench(sentences, [replace(each, mask=mask) for each in tokens], text.has_words, seed)
+        for mask in dict.fromkeys(masks)
+    }
     positions = int(max(block.lengths.max() for block in blocks))
-    return RoleTask(model.path, bench, list(_block_sentences(text, blocks, sentences)), positions)
+    read = list(_block_sentences(text, blocks, sentences))
+    return RoleTask(model.path, [benches[mask] for mask in masks], read, positions)
+
+
+def _masks(writer: Writer, model: ModelGroup, tokens: int) -> list[Mask]:
+    """Which keys the queries of each layer see in sentences of at most so many tokens."""
+    group = writer.group(model.path)
+    layers = array_of(group, "query").shape[0]
+    return [mask.within(tokens) for mask in masks_of(read_bias(group), layers)]
 
 
 def _block_sentences(text: CorpusText, blocks: list[Block], sentences: RuleSentences) -> Iterator[BlockSentences]:
@@ -260,17 +300,17 @@ def _complete(
 
 
 def _random_biases(
-    checkpoint: Checkpoint, corpus: PlannedCorpus, bench: RuleBench, device: torch.device, limits: Limits
+    checkpoint: Checkpoint, corpus: PlannedCorpus, benches: Sequence[RuleBench], device: torch.device, limits: Limits
 ) -> NDArray[np.float16] | None:
     """Sieve biases (layer, head, sentence, sieve) with random weights, in the first sentences of the fit.
 
     None where the weights of the model are not on this machine.
     """
-    chosen = bench.sentences.fitted[: limits.random_sentences]
+    chosen = benches[0].sentences.fitted[: limits.random_sentences]
     if checkpoint.place is None or not len(chosen):
         return None
     hooked = HookedModel(checkpoint, device=device, dtype=torch.float32)
-    randomize(hooked.parts.encoder, hooked.config.initializer_range, bench.seed)
+    randomize(hooked.parts.encoder, hooked.config.initializer_range, benches[0].seed)
     block, bias = take_sentences(corpus, chosen), hooked.bias
     patterns: list[list[NDArray[np.float32]]] = [[] for _ in chosen]
 
@@ -290,4 +330,4 @@ def _random_biases(
     with bar("random roles", total=block.tokens, unit="tokens") as progress:
         side_by_side(run, range(len(batches)))
         progress.update(block.tokens)
-    return np.stack([bench.biases([each[layer] for each in patterns]) for layer in range(hooked.layers)])
+    return np.stack([bench.biases([each[layer] for each in patterns]) for layer, bench in enumerate(benches)])

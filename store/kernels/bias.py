@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from store.kernels import AnyArray, as_float, namespace
+from store.kernels.mask import EVERY_KEY, Mask
 
 Floats = NDArray[np.float32]
 Positions = NDArray[np.int64]
@@ -25,18 +26,15 @@ class LayerBias:
 
     Attributes
     ----------
-    causal
-        Whether a query sees no key after it.
-    window
-        How far a key may be for a query to see it; None: as far as the sentence reaches.
+    mask
+        Which keys a query sees.
     by_bucket
         Added to the logits of a key by its bucket: (head, bucket). None: nothing is.
     of_query, of_key
         Vectors (head, bucket, channel). A query, or a key, times that of the key's bucket, over sqrt(channels), is added.
     """
 
-    causal: bool = False
-    window: int | None = None
+    mask: Mask = EVERY_KEY
     by_bucket: Floats | None = None
     of_query: Floats | None = None
     of_key: Floats | None = None
@@ -51,7 +49,7 @@ class LayerBias:
 
     def _of_tables(self, part: Callable[[Floats], Floats]) -> "LayerBias":
         tables = (None if table is None else part(table) for table in (self.by_bucket, self.of_query, self.of_key))
-        return LayerBias(self.causal, self.window, *tables)
+        return LayerBias(self.mask, *tables)
 
     def is_linear(self) -> bool:
         """Whether it depends on queries or keys."""
@@ -60,9 +58,9 @@ class LayerBias:
     def parts(self, query: AnyArray, key: AnyArray, distance: AnyArray, buckets: Positions) -> Iterator[AnyArray]:
         """What is added, part by part, for queries and keys (head, ..., token, channel) at distances (query_token, key_token)."""
         xp = namespace(query)
-        if self.causal or self.window is not None:
+        if self.mask.hides:
             zero, nothing = (as_float(np.float32(value), like=query) for value in (0, -np.inf))
-            yield xp.where(self.seen(distance), zero, nothing)
+            yield xp.where(self.mask.seen(distance), zero, nothing)
         if self.by_bucket is None and not self.is_linear():
             return
         reach = len(buckets) // 2
@@ -74,11 +72,6 @@ class LayerBias:
             yield _products(query, self.of_query)[..., rows[:, None], bucket]
         if self.of_key is not None:
             yield _products(key, self.of_key)[..., columns, bucket]
-
-    def seen(self, distance: AnyArray) -> AnyArray:
-        """Which keys a query sees, by how far they stand after it: (..., key_token), bool."""
-        near = abs(distance) <= self.window if self.window is not None else distance == distance
-        return near & (distance <= 0) if self.causal else near
 
 
 def _index(positions: ArrayLike, like: AnyArray) -> AnyArray:
@@ -146,17 +139,16 @@ class AttentionBias:
     @property
     def causal(self) -> bool:
         """Whether queries see no key after them."""
-        return self.layers[0].causal
+        return self.layers[0].mask.causal
 
     def seen(self, tokens: int) -> NDArray[np.bool_]:
         """Which keys each query of a sentence of so many tokens sees: (layer, query_token, key_token)."""
-        position = np.arange(tokens)
-        return np.stack([layer.seen(position - position[:, None]) for layer in self.layers])
+        return np.stack([layer.mask.pairs(tokens) for layer in self.layers])
 
     @property
     def reach(self) -> int:
         """The farthest distance, in tokens, beyond which nothing changes."""
-        return max(len(self.buckets) // 2, *(layer.window or 0 for layer in self.layers))
+        return max(len(self.buckets) // 2, *(layer.mask.window or 0 for layer in self.layers))
 
     def is_linear(self) -> bool:
         """Whether it depends on queries or keys: it does not stay the same where these are translated or scaled."""
@@ -201,3 +193,8 @@ class AttentionBias:
             own = slice(place * heads, (place + 1) * heads)
             for part in layer.parts(query[own][..., rows, :], key[own], distance, self.buckets):
                 yield own, part
+
+
+def masks_of(bias: AttentionBias | None, layers: int) -> tuple[Mask, ...]:
+    """Which keys the queries of each layer see; every key where nothing is added to logits."""
+    return (EVERY_KEY,) * layers if bias is None else tuple(layer.mask for layer in bias.layers)

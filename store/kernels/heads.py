@@ -1,12 +1,13 @@
 """Heads beside each other: divergence in one model and between two, partners, the stress of a map, labels, nearest heads, an order (Clark et al. 2019)."""
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from store.kernels import AnyArray, as_float, namespace
+from store.kernels.mask import EVERY_KEY, Mask
 from store.kernels.statistics import even_entropy
 
 #: Share of each row that is spread evenly over the keys, as in Clark's code, so that no weight is 0.
@@ -185,7 +186,9 @@ class NearHead(NamedTuple):
     divergence: float
 
 
-def head_labels(head_statistic: AnyArray, lengths: NDArray[np.integer], *, causal: bool = False) -> AnyArray:
+def head_labels(
+    head_statistic: AnyArray, lengths: NDArray[np.integer], masks: Sequence[Mask] = (EVERY_KEY,)
+) -> AnyArray:
     """Label of each head, by the rules of `LABELS` (Clark et al. 2019, General_Analysis).
 
     Parameters
@@ -194,15 +197,16 @@ def head_labels(head_statistic: AnyArray, lengths: NDArray[np.integer], *, causa
         DataArray (source, statistic, layer, head), of which the source `all` is used.
     lengths
         Tokens of each sentence (sentence,): in short sentences entropy is smaller, and more queries lack a neighbour.
-    causal
-        Whether a query sees no key after it.
+    masks
+        Which keys a query sees: of each layer, or of one for all.
 
     Returns
     -------
     DataArray (layer, head), "" where no rule holds.
     """
-    neighbours, uniform = float((1 - 1 / lengths).mean()), float(even_entropy(lengths, causal=causal).mean())
-    largest = {"to_next": neighbours, "to_previous": neighbours, "entropy": uniform}
+    neighbours, even = float((1 - 1 / lengths).mean()), {mask: even_entropy(lengths, mask).mean() for mask in {*masks}}
+    uniform = np.array([even[mask] for mask in masks])[:, None]
+    largest: dict[str, Any] = {"to_next": neighbours, "to_previous": neighbours, "entropy": uniform}
     means = head_statistic.sel(source="all", drop=True)
     entropy = means.sel(statistic="entropy", drop=True)
     labels = np.full(entropy.shape, "", dtype="U11")

@@ -28,8 +28,11 @@ class HypothesisCounts(NamedTuple):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """How many sentences there are, how many of them have queries with named keys, and how many such queries."""
-        named = self.counts[_NAMED, 0]
+        """How many sentences there are, how many of them have queries with named keys, and how many such queries.
+
+        A query whose layer hides its named keys has none in that layer; heads of the layer with most such queries are counted.
+        """
+        named = self.counts[_NAMED].max(axis=0)
         return {"sentences": len(named), "named_sentences": int((named > 0).sum()), "named_queries": int(named.sum())}
 
     @property

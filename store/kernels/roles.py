@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from store.kernels.mask import EVERY_KEY, Mask
 from store.kernels.rule_fit import Entries
 
 if TYPE_CHECKING:
@@ -45,11 +46,10 @@ class WordEntries(NamedTuple):
     entries: Entries
 
     @classmethod
-    def of(cls, is_word: Sequence[NDArray[np.bool_]], *, causal: bool = False) -> "WordEntries":
-        """For sentences, by which of their tokens are words; sentences without words have no entries. See `Entries.of_lengths`."""
+    def of(cls, is_word: Sequence[NDArray[np.bool_]], mask: Mask = EVERY_KEY) -> "WordEntries":
+        """For sentences, by which of their tokens are words; sentences without words have no entries."""
         between = np.concatenate([(words[:, None] & words).ravel() for words in is_word])
-        sizes = np.array([words.sum() for words in is_word if words.any()], np.int64)
-        return cls(np.flatnonzero(between), Entries.of_lengths(sizes, causal=causal))
+        return cls(np.flatnonzero(between), Entries.of_words([words for words in is_word if words.any()], mask))
 
     def normalized(self, values: Floats) -> tuple[Floats, Floats]:
         """Values (..., entry of all tokens) between words: with rows that sum to 1 or are 0, and the sums of rows before."""
@@ -190,17 +190,16 @@ class Sieves(NamedTuple):
     keys: NDArray[np.float32]
 
     @classmethod
-    def of(cls, targets: NDArray[np.bool_], is_word: NDArray[np.bool_], *, causal: bool = False) -> "Sieves":
-        """From whether a rule leaves the key to the query: (rule, query_token, key_token); see `Entries.of_lengths`."""
+    def of(cls, targets: NDArray[np.bool_], is_word: NDArray[np.bool_], mask: Mask = EVERY_KEY) -> "Sieves":
+        """From whether a rule leaves the key to the query: (rule, query_token, key_token), False of keys that it does not see."""
         words = np.flatnonzero(is_word)
         own = targets[:, words][:, :, words]
         keys = own.sum(axis=-1)
         queries = (keys > 0).sum(axis=-1)
         each = np.maximum(keys * np.maximum(queries, 1)[:, None], 1)
         shares = own / each[..., None]
-        size = len(words)
-        keys = np.arange(1, size + 1) if causal else np.full(size, size)
-        return cls(is_word, shares.astype(np.float32).reshape(len(own), -1), queries > 0, keys.astype(np.float32))
+        seen = mask.pairs(len(is_word))[np.ix_(words, words)].sum(axis=-1)
+        return cls(is_word, shares.astype(np.float32).reshape(len(own), -1), queries > 0, seen.astype(np.float32))
 
     def bias(self, pattern: Floats) -> Floats:
         """Sieve bias (head, rule) in a pattern (head, query_token, key_token): 1 under even attention, NaN where no rule is present.

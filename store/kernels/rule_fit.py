@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from store.kernels.mask import EVERY_KEY, Mask
+
 Floats = NDArray[np.floating]
 
 #: Rules of a head that are chosen at most.
@@ -53,12 +55,18 @@ class Entries:
     seen: NDArray[np.bool_] | None = None
 
     @classmethod
-    def of_lengths(cls, lengths: ArrayLike, *, causal: bool = False) -> "Entries":
-        """The whole patterns of sentences with so many tokens, each of which sees those before it alone where they are causal."""
-        tokens = np.asarray(lengths, np.int64)
-        rows = (np.tri(size, dtype=bool).ravel() for size in tokens)
-        seen = np.concatenate([np.zeros(0, bool), *rows]) if causal else None
-        return cls(np.repeat(tokens, tokens), tokens, seen)
+    def of_lengths(cls, lengths: ArrayLike, mask: Mask = EVERY_KEY) -> "Entries":
+        """The whole patterns of sentences with so many tokens."""
+        return cls.of_words([np.ones(size, bool) for size in np.asarray(lengths, np.int64)], mask)
+
+    @classmethod
+    def of_words(cls, is_word: Sequence[NDArray[np.bool_]], mask: Mask = EVERY_KEY) -> "Entries":
+        """The patterns between the words of sentences, by which of their tokens are words; each has one."""
+        words = np.array([each.sum() for each in is_word], np.int64)
+        if not mask.hides:
+            return cls(np.repeat(words, words), words)
+        seen = [mask.pairs(len(each))[np.ix_(each, each)].ravel() for each in is_word]
+        return cls(np.repeat(words, words), words, np.concatenate([np.zeros(0, bool), *seen]))
 
     @cached_property
     def seen_keys(self) -> NDArray[np.float32]:
@@ -371,14 +379,14 @@ class Judge:
     nearness: NDArray[np.int32]
 
     @classmethod
-    def of(cls, is_word: Sequence[NDArray[np.bool_]], *, causal: bool = False) -> "Judge":
-        """For sentences, by which of their tokens are words; see `Entries.of_lengths`."""
+    def of(cls, is_word: Sequence[NDArray[np.bool_]], mask: Mask = EVERY_KEY) -> "Judge":
+        """For sentences, by which of their tokens are words."""
         nearness = []
         for words in is_word:
             offset = np.arange(len(words)) - np.arange(len(words))[:, None]
             nearness.append((2 * np.abs(offset) + (offset > 0)).ravel())
         between = [(words[:, None] & words).ravel() for words in is_word]
-        entries = Entries.of_lengths([len(words) for words in is_word], causal=causal)
+        entries = Entries.of_lengths([len(words) for words in is_word], mask)
         return cls(entries, np.concatenate(between), np.concatenate(nearness).astype(np.int32))
 
     def scores(self, pattern: NDArray[np.float32], predicted: NDArray[np.float32]) -> dict[str, Floats]:

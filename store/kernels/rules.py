@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from store.kernels.mask import EVERY_KEY, Mask
 from store.schema.corpus import IDLE, NO_WORD, OPENS, PUNCTUATION, ROOT, SEP, SPECIAL, SYMBOL
 
 #: Classes of the text of a wordpiece.
@@ -82,8 +83,8 @@ class SentenceTokens:
         How often the wordpiece occurs in the corpus.
     grammar
         None where the corpus has no words.
-    causal
-        Whether a query sees no key after it.
+    mask
+        Which keys a query sees.
     """
 
     token_id: NDArray[np.integer]
@@ -92,7 +93,7 @@ class SentenceTokens:
     word_index: NDArray[np.integer]
     count: NDArray[np.integer]
     grammar: Grammar | None = None
-    causal: bool = False
+    mask: Mask = EVERY_KEY
 
     def __len__(self) -> int:
         return len(self.token_id)
@@ -112,7 +113,7 @@ class SentenceTokens:
     @property
     def seen(self) -> NDArray[np.bool_]:
         """Which keys a query sees: (query_token, key_token)."""
-        return np.tri(len(self), dtype=bool) if self.causal else np.ones((len(self), len(self)), bool)
+        return self.mask.pairs(len(self))
 
     @property
     def words(self) -> Grammar:
@@ -436,4 +437,4 @@ def _stacked(tokens: SentenceTokens, rules: Sequence[Targets]) -> Numbers:
     numbers = np.empty((len(rules), len(tokens), len(tokens)), np.float32)
     for place, rule in zip(numbers, rules, strict=True):
         place[:] = rule(tokens)
-    return numbers * tokens.seen if tokens.causal else numbers
+    return numbers * tokens.seen if tokens.mask.hides else numbers

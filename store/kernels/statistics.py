@@ -4,13 +4,14 @@ Definitions follow Clark et al. 2019 ("What Does BERT Look At?", section 3): an 
 sentence, padding never counts, sentences weigh equally. The number of [SEP] is that of the sentence, not always two.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from store.kernels import AnyArray, as_float, namespace
+from store.kernels.mask import EVERY_KEY, Mask
 from store.schema import check_complete
 from store.schema.corpus import NO_WORD, OPENS, PUNCTUATION, SEP, SYMBOL
 from store.schema.model import FARTHEST, SOURCES, STATISTICS
@@ -135,7 +136,7 @@ def confidence(pattern: AnyArray, flags: AnyArray) -> AnyArray:
 
 
 def spread_between_heads(
-    head_statistic: AnyArray, lengths: NDArray[np.integer], *, causal: bool = False
+    head_statistic: AnyArray, lengths: NDArray[np.integer], masks: Sequence[Mask] = (EVERY_KEY,)
 ) -> dict[str, float]:
     """Standard deviation of each statistic between heads, as a share of the range that a row can have.
 
@@ -148,43 +149,47 @@ def spread_between_heads(
         (source, statistic, layer, head); those over all queries are compared, without attention received.
     lengths
         Tokens of each sentence: (sentence,).
-    causal
-        Whether a query sees no key after it.
+    masks
+        Which keys a query sees: of each layer, or of one for all. The range is the mean of those of the layers.
 
     Returns
     -------
     By the name of the statistic, of those that the store has.
     """
-    others = float(_by_seen(lambda seen: seen - 1, lengths, causal).mean())
-    # Fewer than 1 / 0.05 weights can be above 0.05.
-    attended = _by_seen(lambda seen: np.minimum(seen, round(1 / ATTENDED) - 1), lengths, causal)
-    ranges = {
-        "entropy": float(even_entropy(lengths, causal=causal).mean()),
-        "attended_keys": float(attended.mean()),
-        "distance": others,
-        "participation": others,
-    }
+    distinct = dict.fromkeys(masks)
+    of_layers, counts = [_ranges(lengths, mask) for mask in distinct], [[*masks].count(mask) for mask in distinct]
+    ranges = {name: float(np.average([each[name] for each in of_layers], weights=counts)) for name in of_layers[0]}
     deviation = head_statistic.sel(source="all").std(("layer", "head"))
     spread = {name: float(deviation.sel(statistic=name)) / ranges.get(name, 1) for name in STATISTICS}
     return {name: share for name, share in spread.items() if name != "received" and not np.isnan(share)}
 
 
-def even_entropy(lengths: NDArray[np.integer], *, causal: bool) -> NDArray[np.float64]:
-    """Entropy of uniform attention in nats, the mean over the queries of each sentence: (sentence,).
+def _ranges(lengths: NDArray[np.integer], mask: Mask) -> dict[str, float]:
+    """How large some statistics can be in a layer, mean over queries and sentences."""
+    farthest = np.inf if mask.window is None else mask.window
+    # Fewer than 1 / 0.05 weights can be above 0.05.
+    attended = _by_seen(lambda seen: np.minimum(seen, round(1 / ATTENDED) - 1), lengths, mask)
+    return {
+        "entropy": float(even_entropy(lengths, mask).mean()),
+        "attended_keys": float(attended.mean()),
+        "distance": float(_by_seen(lambda seen: np.minimum(seen - 1, farthest), lengths, mask).mean()),
+        "participation": float(_by_seen(lambda seen: seen - 1, lengths, mask).mean()),
+    }
 
-    It is ln of the tokens that a query sees: of all, or of those up to it where they are `causal`.
-    """
-    return _by_seen(np.log, lengths, causal)
+
+def even_entropy(lengths: NDArray[np.integer], mask: Mask = EVERY_KEY) -> NDArray[np.float64]:
+    """Entropy of uniform attention in nats, ln of the tokens that a query sees; the mean over the queries of each sentence: (sentence,)."""
+    return _by_seen(np.log, lengths, mask)
 
 
 def _by_seen(
-    value: Callable[[NDArray[np.int64]], NDArray[np.generic]], lengths: NDArray[np.integer], causal: bool
+    value: Callable[[NDArray[np.int64]], NDArray[np.generic]], lengths: NDArray[np.integer], mask: Mask
 ) -> NDArray[np.float64]:
     """Mean over the queries of each sentence of a value that depends on how many keys a query sees: (sentence,)."""
-    seen = np.arange(1, np.max(lengths, initial=0) + 1)
-    values = np.asarray(value(seen), np.float64)
-    means: NDArray[np.float64] = (np.cumsum(values) / seen if causal else values)[np.asarray(lengths) - 1]
-    return means
+    sizes, of_sentence = np.unique(lengths, return_inverse=True)
+    seen = [mask.seen_keys(size) if mask.hides else np.array([size]) for size in sizes.tolist()]
+    means = np.array([np.mean(np.asarray(value(each), np.float64)) for each in seen], np.float64)
+    return means[of_sentence]
 
 
 def entropy(pattern: AnyArray) -> AnyArray:
