@@ -41,6 +41,21 @@ def test_a_part_is_a_skeleton_before_it_is_computed(served_store: ServedStore) -
     assert "forty-two" not in page
 
 
+@pytest.mark.parametrize(
+    ("part", "heights"),
+    [
+        (PART, ("100px", "100px", "100px")),
+        (replace(PART, narrow=300), ("100px", "300px", "300px")),
+        (replace(PART, narrow=300, middle=200), ("100px", "200px", "300px")),
+    ],
+)
+def test_a_part_reserves_a_height_for_each_kind_of_window(
+    served_store: ServedStore, part: DeferredPart, heights: tuple[str, str, str]
+) -> None:
+    place = served_store.cache.run(deferred, context(served_store), part)
+    assert place.style == dict(zip(("--height", "--middle", "--narrow"), heights, strict=True))
+
+
 def test_a_part_that_was_computed_is_there_at_once(served_store: ServedStore) -> None:
     compute(served_store, "?layer=1")
     page = shown(served_store, "?layer=1&head=1")

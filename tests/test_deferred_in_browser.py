@@ -9,11 +9,12 @@ from playwright.sync_api import Page, expect
 
 from dashboard.app import create_app
 from dashboard.points import similar
-from dashboard.points.similar import Point
+from dashboard.points.similar import SIMILAR, Point
 from dashboard.web.errors import NotYet, Refusal
 from dashboard.web.served_store import ServedStore
 from store import Corpus
 from tests.browser import Open, drawn, listening, turned_to
+from tests.standing import settled
 
 #: Adds up the layout shifts from now on.
 OBSERVE = """() => {
@@ -22,6 +23,16 @@ OBSERVE = """() => {
   new PerformanceObserver(add).observe({ type: "layout-shift" });
 }"""
 REFUSED = "The server is busy. Try again in a few seconds."
+#: Pixels that a part may leave free: texts of other heads have more lines.
+LITTLE = 130
+#: Pixels that each part leaves free of what is reserved for it, by its name; below 0 it moves what stands below.
+FREE = """() => Object.fromEntries([...document.querySelectorAll(".deferred")].map((part) => {
+  const reserved = parseFloat(getComputedStyle(part).minHeight);
+  part.style.minHeight = "0";
+  const { height } = part.getBoundingClientRect();
+  part.style.minHeight = "";
+  return [JSON.parse(part.id).place, reserved - height];
+}))"""
 
 
 class SlowSearch:
@@ -75,3 +86,33 @@ def test_nothing_moves_when_a_slow_part_arrives_and_one_that_failed_can_be_tried
     expect(page.get_by_text("The server is busy. This page asks again by itself.")).to_be_visible()
     search.is_busy = False
     expect(page.locator(".deferred .rows")).to_be_visible()
+
+
+def test_a_skeleton_is_as_high_as_the_part_in_windows_with_two_columns_with_one_and_as_narrow_as_a_telephone(
+    page: Page,
+) -> None:
+    assert SIMILAR.middle
+    for width, height in ((1101, SIMILAR.height), (1100, SIMILAR.middle), (577, SIMILAR.middle), (576, SIMILAR.height)):
+        page.set_viewport_size({"width": width, "height": 900})
+        expect(page.locator(".deferred")).to_have_css("min-height", f"{height}px")
+        expect(page.locator(".deferred .skeleton")).to_have_css("height", f"{height}px")
+
+
+@pytest.mark.parametrize(
+    ("link", "parts"),
+    [
+        ("head?layer=1&head=0", {"role-evidence", "role-dictionary"}),
+        ("relations", {"examples"}),
+        ("sentence", {"found"}),
+    ],
+)
+def test_a_part_in_a_window_with_one_column_has_the_room_that_it_needs_and_little_more(
+    open_page: Open, roles_server: str, link: str, parts: set[str]
+) -> None:
+    page = open_page(f"{roles_server}/{link}", motion="reduce")
+    for width in (600, 768, 900, 1000):
+        page.set_viewport_size({"width": width, "height": 900})
+        settled(page)
+        free = page.evaluate(FREE)
+        assert {part: room for part, room in free.items() if part in parts and not 0 <= room <= LITTLE} == {}, width
+        assert parts <= free.keys()

@@ -12,7 +12,7 @@ from tests.browser import EMPTY, Open, choose, followed, forget, turned_to, unti
 from tests.fake_sentence import Show, token
 from tests.standing import SETTLED, settled, shifted, standing
 
-WIDE, NARROW = 1440, 390
+WIDE, MIDDLE, NARROW = 1440, 900, 390
 
 
 @dataclass(frozen=True)
@@ -299,12 +299,13 @@ def test_every_kind_of_control_of_a_page_is_accessible_in_light_and_dark_and_not
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("width", [NARROW, MIDDLE])
 @pytest.mark.parametrize("link", LOADED_NARROW)
 def test_nothing_moves_while_a_narrow_window_loads(
-    still: Open, address_of: Callable[[Journey, str], str], link: str
+    still: Open, address_of: Callable[[Journey, str], str], link: str, width: int
 ) -> None:
     (journey,) = (journey for journey in JOURNEYS if journey.link == link)
-    loaded(still(address_of(journey, link), NARROW), journey)
+    loaded(still(address_of(journey, link), width), journey)
 
 
 def test_a_key_that_gets_no_large_weight_leaves_the_head_view_where_it_is(show: Show) -> None:

@@ -303,7 +303,9 @@ def deferred_largest(context: Context) -> list[object]:
     return changed_most(context.state, two) if two else []
 
 
-CHANGED = DeferredPart("changes", "divergences and their intervals", deferred_changes, ("statistic", "source"), 920)
+CHANGED = DeferredPart(
+    "changes", "divergences and their intervals", deferred_changes, ("statistic", "source"), 920, middle=1126
+)
 LARGEST = DeferredPart("largest", "the largest changes", deferred_largest, ("statistic", "source"), 36, shape="lines")
 MATCHING = DeferredPart("matching", "the divergence of every two heads of both models", deferred_matching, (), 480)
 RELATIONS_OF_BOTH = DeferredPart(
@@ -315,9 +317,10 @@ SENTENCES = DeferredPart(
     deferred_sentences,
     ("layer", "head", "by", "first", "find", "labelled", "fewest", "most"),
     520,
+    middle=600,
 )
 SIMILAR_POINTS = DeferredPart(
-    "points", "the similarity of vectors at every point", deferred_similarity, (), 420, shape="box"
+    "points", "the similarity of vectors at every point", deferred_similarity, (), 420, middle=360, shape="box"
 )
 TYPED = DeferredPart("typed", "this sentence, once both models are loaded", deferred_typed, ("text",), 760, shape="box")
 

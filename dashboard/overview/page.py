@@ -72,6 +72,7 @@ UNUSUAL = DeferredPart(
     (),
     208,
     312,
+    middle=164,
     shape="lines",
 )
 

@@ -384,4 +384,6 @@ def similar_part(context: Context) -> list[object]:
     ]
 
 
-SIMILAR = DeferredPart("similar", "the most similar tokens", similar_part, ("layer", "head", "role", "token"), 1016)
+SIMILAR = DeferredPart(
+    "similar", "the most similar tokens", similar_part, ("layer", "head", "role", "token"), 1016, middle=540
+)

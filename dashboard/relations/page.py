@@ -292,6 +292,7 @@ EXAMPLES = DeferredPart(
     _OF_HEAD,
     380,
     720,
+    middle=630,
 )
 
 

@@ -100,5 +100,12 @@ def _table(names: tuple[str, ...], pairs: Sequence[tuple[Any, ...]]) -> html.Tab
 
 
 DICTIONARY = DeferredPart(
-    "role-dictionary", "the dictionary of the head", dictionary_part, ("layer", "head"), 690, 900, shape="box"
+    "role-dictionary",
+    "the dictionary of the head",
+    dictionary_part,
+    ("layer", "head"),
+    690,
+    900,
+    middle=630,
+    shape="box",
 )

@@ -352,6 +352,7 @@ EVIDENCE = DeferredPart(
     evidence_part,
     ("layer", "head", "evidence"),
     1240,
+    middle=1150,
     shape="box",
 )
 WORDPIECES = DeferredPart(

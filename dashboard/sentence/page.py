@@ -296,6 +296,7 @@ FOUND = DeferredPart(
     lambda context: finder(context.corpus, context.state, search_of(context.corpus, context.state)),
     ("by", "layer", "head", "heads", "first", "find", "labelled", "fewest", "most"),
     704,
+    middle=580,
 )
 
 

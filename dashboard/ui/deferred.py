@@ -57,8 +57,8 @@ class DeferredPart:
         Its content. What takes long in it calls `dashboard.ui.work.watched`, to be cancelled.
     fields
         Fields of a link that its long work depends on: another value cancels the wait.
-    height, narrow
-        Pixels that are reserved for it, and in a narrow window.
+    height, narrow, middle
+        Pixels that are reserved for it, in a window as narrow as a telephone, and in one between, where a page has one column.
     outline
         Its content without what takes long, where the skeleton is not just rows of a table, lines of text or a box.
     shape
@@ -73,6 +73,7 @@ class DeferredPart:
     fields: tuple[str, ...]
     height: int
     narrow: int | None = None
+    middle: int | None = None
     outline: Callable[[Context], list[object]] | None = None
     shape: Literal["rows", "lines", "box"] = "rows"
     reloads: bool = False
@@ -87,8 +88,13 @@ def deferred(context: Context, part: DeferredPart, *, ready: bool | None = None)
     """The part where it was computed before, or where it is `ready`; else its skeleton."""
     is_there = was_computed(context.corpus, context.state, part) if ready is None else ready
     content: Any = part.compute(context) if is_there else waiting(context, part)
-    reserved = {"--height": f"{part.height}px", "--narrow": f"{part.narrow or part.height}px"}
-    return html.Div(content, id={"place": part.name}, className="deferred", style=reserved)
+    return html.Div(content, id={"place": part.name}, className="deferred", style=_reserved(part))
+
+
+def _reserved(part: DeferredPart) -> dict[str, str]:
+    """Its height in windows of each kind (assets/waiting.css)."""
+    narrow = part.narrow or part.height
+    return {"--height": f"{part.height}px", "--middle": f"{part.middle or narrow}px", "--narrow": f"{narrow}px"}
 
 
 def was_computed(corpus: Corpus, state: LinkState, part: DeferredPart) -> bool:
