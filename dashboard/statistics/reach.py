@@ -261,5 +261,5 @@ def _names(own: xr.Dataset, kind: str) -> list[str]:
     ]
 
 
-#: Its height at 1440 pixels and in a narrow window.
-REACH = DeferredPart("reach", "what vectors are made of", reach_part, FIELDS, 1340, 2110, shape="box")
+#: Its height at 1440 pixels, in a narrow window and in one of a single column.
+REACH = DeferredPart("reach", "what vectors are made of", reach_part, FIELDS, 1340, 2110, middle=1860, shape="box")
