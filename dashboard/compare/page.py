@@ -304,7 +304,7 @@ def deferred_largest(context: Context) -> list[object]:
 
 
 CHANGED = DeferredPart(
-    "changes", "divergences and their intervals", deferred_changes, ("statistic", "source"), 920, middle=1126
+    "changes", "divergences and their intervals", deferred_changes, ("statistic", "source"), 920, 2940, middle=1126
 )
 LARGEST = DeferredPart("largest", "the largest changes", deferred_largest, ("statistic", "source"), 36, shape="lines")
 MATCHING = DeferredPart("matching", "the divergence of every two heads of both models", deferred_matching, (), 480)

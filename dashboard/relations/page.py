@@ -284,6 +284,8 @@ RANKED = DeferredPart(
     lambda context: ranked_heads(context.state, read_ranked(context.corpus, context.state)),
     _OF_HEAD,
     812,
+    1010,
+    middle=812,
 )
 EXAMPLES = DeferredPart(
     "examples",
@@ -291,7 +293,7 @@ EXAMPLES = DeferredPart(
     lambda context: draw_examples(context.state, read_examples(context.corpus, context.state)),
     _OF_HEAD,
     380,
-    720,
+    1010,
     middle=630,
 )
 

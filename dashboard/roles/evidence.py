@@ -351,7 +351,8 @@ EVIDENCE = DeferredPart(
     "the sentences of the role",
     evidence_part,
     ("layer", "head", "evidence"),
-    1240,
+    1500,
+    1700,
     middle=1150,
     shape="box",
 )
