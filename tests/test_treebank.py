@@ -105,6 +105,8 @@ def test_a_line_that_is_not_of_the_format_is_named(broken: str, complaint: str) 
         ([line(1, "a", DIGITS)], f"{NO_WORD} has the governor {short(DIGITS)!r} of word 1, but its words are 1 to 1"),
         (["# text = other", line(1, "a", 0)], f"{NOT_THERE} has the word 'a', which does not stand next in its text"),
         ([line(1, "_", 0), line(2, "_", 1)], "whose words are withheld has _ for words"),
+        ([line(1, "\u00a0", 0)], "without visible words has only white space for its 1 word"),
+        ([line(1, "", 0), line(2, "", 1)], "without visible words has only white space for its 2 words"),
     ],
 )
 def test_a_sentence_that_cannot_be_used_is_left_out_with_its_cause(

@@ -180,8 +180,8 @@ class _Sentence:
 def read_treebank(lines: Iterable[str], name: str) -> Iterator[tuple[str, Annotation]]:
     """Text and words of every sentence of a treebank. Empty nodes, which stand for no characters, are left out.
 
-    A sentence whose governors are no tree, or whose words are withheld or do not stand in its text, is left out; how many
-    for each cause, and what is wrong with the first, is said at the end.
+    A sentence whose governors are no tree, or whose words are withheld, not to be seen or not in its text, is left out; how
+    many for each cause, and what is wrong with the first, is said at the end.
 
     Raises
     ------
@@ -251,6 +251,8 @@ def _read(sentence: _Sentence) -> tuple[str, Annotation]:
     if not sentence.text:
         surface = [([unescaped(each) for each in forms], unescaped(form), space) for forms, form, space in surface]
     text = " ".join(sentence.text.split()) if sentence.text else _joined(surface)
+    if not text.strip():
+        raise UnusableError("without visible words", f"has only white space for its {many(len(governors), 'word')}")
     spans = _spans(text, surface)
     columns = {
         name: [_value(fields[column]) for fields in sentence.words]

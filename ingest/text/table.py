@@ -44,7 +44,7 @@ ROWS_AT_ONCE = 10_000
 #: Permissions of what is kept of data, which may be private.
 OWN = 0o600
 #: Changes where the same file would be converted into something else.
-VERSION = 2
+VERSION = 3
 #: Of the metadata of the Arrow file: which columns can be neither text nor labels, which hold no text; each with what they hold.
 REFUSED, NOT_TEXT = b"refused", b"not_text"
 #: Rows and characters of a chunk.
