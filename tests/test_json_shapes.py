@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ingest.run.errors import IngestError
 from ingest.text.json_file import UnknownShapeError, json_records, records_of
+from ingest.text.reviews import find_data, read_reviews
 
 RECORDS = [{"text": "A good film.", "label": "pos"}, {"text": "A bad film.", "label": "neg"}]
 TABLE = pd.DataFrame(RECORDS)
@@ -43,6 +44,22 @@ def read(path: Path, content: str) -> list[dict[str, Any]]:
 )
 def test_records_are_read_from_the_shapes_that_programs_write(content: str, ending: str, tmp_path: Path) -> None:
     assert read(tmp_path / f"a{ending}", content) == RECORDS
+
+
+@pytest.mark.parametrize("kept", ["text", "x\ufffd"])
+def test_keys_that_only_half_surrogates_tell_apart_are_two_columns(kept: str, tmp_path: Path) -> None:
+    """UTF-8 writes them alike."""
+    record = r'{"x\ud800": "a", "x\ud801": "b", "text": "c", "y\ud800": ["d"]}'
+    (tmp_path / "a.jsonl").write_text(2 * f"{record}\n")
+    data = find_data(str(tmp_path / "a.jsonl"))
+    if kept == "text":
+        reviews = read_reviews(data, text="text", label="none")
+        assert [review.text for review in reviews] == ["c", "c"]
+        refused = {"x\ufffd": "two columns", "y\ufffd": "a list in row 1"}
+        assert {title: reviews.table.refused[title] for title in refused} == refused
+    else:
+        with pytest.raises(IngestError, match=r"does not hold text but two columns; .* Name the text column with --t"):
+            read_reviews(data, text=kept, label="none")
 
 
 def test_the_table_schema_of_pandas_numbers_its_rows(tmp_path: Path) -> None:

@@ -346,8 +346,11 @@ def _convert_mentions(
 
 def _convert_json(path: Path, target: Path) -> None:
     columns = JsonColumns.of(json_records(path))
-    rows = (json_row(record, columns.titles) for record in json_records(path))
-    _write_text(target, columns.titles, rows, {REFUSED: columns.refused, NOT_TEXT: columns.not_text})
+    spelled = Counter(map(_encodable, columns.kinds))
+    twice = {title: "two columns" for title, count in spelled.items() if count > 1}
+    titles = [title for title in columns.titles if _encodable(title) not in twice]
+    rows = (json_row(record, titles) for record in json_records(path))
+    _write_text(target, titles, rows, {REFUSED: {**columns.refused, **twice}, NOT_TEXT: columns.not_text})
 
 
 def _convert_parquet(path: Path, target: Path) -> None:
@@ -385,7 +388,8 @@ def _chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
 
 
 def _described(schema: pa.Schema, description: Mapping[bytes, Mapping[str, str]]) -> pa.Schema:
-    return schema.with_metadata({key: json.dumps(value).encode() for key, value in description.items()})
+    told = {key: {_encodable(title): held for title, held in each.items()} for key, each in description.items()}
+    return schema.with_metadata({key: json.dumps(value).encode() for key, value in told.items()})
 
 
 def _strings(texts: tuple[str | None, ...]) -> pa.Array:
