@@ -97,10 +97,10 @@ def test_at_most_sixteen_columns_are_found_the_first_of_the_file() -> None:
 
 
 def test_numbers_that_the_data_names_are_shown_by_name() -> None:
-    table = Table.of(pa.table({"mood": [2, 0, -1, None]}), {"mood": ["sad", "gay", "odd"]})
+    table = Table.of(pa.table({"mood": [2, 0, -1, None, 3]}), {"mood": ["sad", "gay", "odd"]})
     (column,) = find_columns(table, besides=()).categorical
     assert column.names == ["sad", "odd"]
-    assert column_codes(table, column, np.arange(4)).tolist() == [1, 0, -1, -1]
+    assert column_codes(table, column, np.arange(5)).tolist() == [1, 0, -1, -1, -1]
 
 
 @pytest.mark.parametrize("title", ["", "index", "Unnamed: 0", "__index_level_0__"])

@@ -185,8 +185,8 @@ def _is_whole(value: Any) -> bool:
 
 
 def _column(array: str, title: str, values: list[Any], known: Sequence[str] | None) -> Column:
-    """`known` names numbers; -1 is none of them."""
-    values = [value for value in values if value >= 0] if known else values
+    """`known` names numbers from 0 on: -1 is none of them, nor is a number beyond the last name."""
+    values = [value for value in values if 0 <= value < len(known)] if known else values
     names = [known[value] if known else _name(value) for value in values]
     codes = {value: code for code, value in enumerate(values)}
     return Column(array, title, names, codes | {str(value): code for value, code in codes.items()} if known else codes)
