@@ -73,6 +73,16 @@ def in_parquet(table: pa.Table) -> bytes | None:
     return sink.getvalue()
 
 
+@pytest.mark.parametrize("kind", STRINGS, ids=str)
+def test_a_text_that_is_not_utf8_is_named_by_its_row_whoever_reads_it(kind: pa.DataType, tmp_path: Path) -> None:
+    texts = column_of(kind, b"abcd\xe9fghijkl".ljust(128, b"m"))
+    pq.write_table(pa.table({"text": texts}), tmp_path / "latin.parquet")
+    reviews = read_reviews(find_data(str(tmp_path / "latin.parquet")), text="text", label="label")
+    for reading in (lambda: list(reviews), lambda: list(reviews.some_texts(ROWS)), lambda: reviews[1]):
+        with pytest.raises(IngestError, match=r"^Row 2 of the column 'text' is not UTF-8\. Save it as UTF-8 text\.$"):
+            reading()
+
+
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("types") / "types.parquet"

@@ -136,7 +136,7 @@ class Reviews:
         """Texts of reviews at equal distances, at most so many."""
         step = -(-len(self) // most)
         for document in range(0, len(self), step):
-            yield self.table.columns.column(self.text)[document].as_py() or ""
+            yield self[document].text
 
     @property
     def label_names(self) -> list[str]:
