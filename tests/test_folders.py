@@ -301,3 +301,23 @@ def test_a_finished_store_asks_nothing_of_a_hub_that_is_out_of_reach(
         ingest(tmp_path / "store", data="films/one")
     ingest(tmp_path / "store", data="films/one")
     assert "Nothing to do: " in capsys.readouterr().out
+def test_files_of_the_same_form_that_are_in_no_split_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    films = tmp_path / "films"
+    films.mkdir()
+    for name in ("a", "b", "test"):
+        (films / f"{name}.csv").write_text(f"text\n{name}\n")
+    assert [review.text for review in read(films)] == ["test"]
+    assert capsys.readouterr().out.splitlines() == [
+        f"2 files of {short(films)} left out, in no split: a.csv, b.csv. "
+        "To read these, give --data=<a pattern of files of one form>."
+    ]
+
+
+def test_files_of_another_configuration_are_not_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_glue(tmp_path / "glue")
+    read(f"{tmp_path / 'glue'}:sst2", "validation")
+    assert capsys.readouterr().out == ""
+
+

@@ -169,23 +169,30 @@ def splits_of_folder(folder: Path, config: str | None) -> Mapping[str, list[Path
     return found
 
 
-def say_left_out(folder: Path, splits: Mapping[str, list[Path]]) -> None:
-    """Say which files of a folder are in no split for their form: `datasets` reads one form, and leaves out the others."""
+def say_left_out(folder: Path, splits: Mapping[str, list[Path]], config: str | None) -> None:
+    """Say which files of a folder are in no split: `datasets` reads one form, and of it what its names of splits name.
+
+    A folder of several configurations has files for each of them.
+    """
     if (folder / SPLITS).is_file() or (folder / STATE).is_file():
         return
     from datasets.data_files import FILES_TO_IGNORE
 
     forms = {path.suffix for paths in splits.values() for path in paths}
     left = [
-        path.name
+        path
         for path in _of_known_form(folder)
-        if path.suffix not in forms and path.name not in FILES_TO_IGNORE and not is_compressed(path)
+        if path.resolve() not in read and path.name not in FILES_TO_IGNORE and not is_compressed(path)
     ]
-    if left:
-        say(
-            f"{many(len(left), 'file')} of {short(folder)} left out, of another form than {listed(sorted(forms))}: {listed(left)}. "
-            "To read these, give --data=<a pattern of files of one form>."
-        )
+    of_other_form = [path.name for path in left if path.suffix not in forms]
+    in_no_split = [path.name for path in left if path.suffix in forms] if config is None else []
+    reasons = {f"of another form than {listed(sorted(forms))}": of_other_form, "in no split": in_no_split}
+    for reason, names in reasons.items():
+        if names:
+            say(
+                f"{many(len(names), 'file')} of {short(folder)} left out, {reason}: {listed(names)}. "
+                "To read these, give --data=<a pattern of files of one form>."
+            )
 
 
 def chosen_split(splits: Iterable[str], split: str | None, *, of: str) -> str:
@@ -209,6 +216,7 @@ def _saved_splits(folder: Path) -> list[str]:
     raise _not_as_saved(folder / SPLITS)
 
 
+    read = {path.resolve() for paths in splits.values() for path in paths}
 def _saved(folder: Path) -> list[Path]:
     """The files that `save_to_disk` lists, whether they are there or not."""
     match _json(folder / STATE):

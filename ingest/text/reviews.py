@@ -222,7 +222,7 @@ def _local_data(data: str, split: str | None) -> Data | None:
 
 def _folder_data(folder: Path, config: str | None, split: str | None) -> Data:
     splits = splits_of_folder(folder, config)
-    say_left_out(folder, splits)
+    say_left_out(folder, splits, config)
     chosen = chosen_split(splits, split, of=str(folder))
     name = folder.resolve().name + (f":{config}" if config else "") + (f" ({chosen})" if chosen != TRAIN else "")
     return Data(
