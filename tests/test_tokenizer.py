@@ -170,6 +170,13 @@ def test_the_head_of_a_long_text_has_the_wordpieces_of_the_whole(
     assert tokens.truncated.tolist() == [bool(whole.encodings[0].overflowing)]
 
 
+def test_places_after_a_word_as_long_as_a_book_are_those_in_the_text(tokenizer: Tokenizer) -> None:
+    text = f"The film {'x' * 900} was, {'1' * 2000}! It"
+    [spans] = tokenizer.spans([text])
+    words = [text[start:stop] for start, stop in spans.tolist() if start >= 0]
+    assert words == ["The", "film", "x" * 900, "was", ",", "1" * 2000, "!", "It"]
+
+
 class Measured:
     """The library's tokenizer, with the lengths of the texts that it gets."""
 

@@ -186,7 +186,8 @@ class Tokenizer:
         White space that is a wordpiece has the characters of the next one of its word. One array (token, 2) per text.
         """
         encoded = self._tokenizer(list(map(self._head, texts)), truncation=True, max_length=self.max_length)
-        return list(map(self._spans, encoded.encodings))
+        found = zip(map(self._spans, encoded.encodings), texts, strict=True)
+        return [self._in_whole_text(spans, text) for spans, text in found]
 
     def _spans(self, encoding: Any) -> NDArray[np.int64]:
         spans = np.array(encoding.offsets, np.int64).reshape(-1, 2)
@@ -221,16 +222,35 @@ class Tokenizer:
 
         A word of so many letters is unknown to any vocabulary, or has more wordpieces than are kept.
         """
-        size = self.characters * self.max_length
+        size = self._room
         if len(text) <= size:
             return text
-        text = re.sub(rf"([0-9A-Za-z]{{{size}}})[0-9A-Za-z]+", r"\1", text)
+        text = self._long_word.sub(r"\1", text)
         while size < len(text):
             head = text[:size].rpartition(" ")[0]
             if self._tokenizer(head, truncation=True, max_length=self.max_length).encodings[0].overflowing:
                 return head
             size *= 4
         return text
+
+    @property
+    def _room(self) -> int:
+        """Characters of a text from which on a part of it is tried, and that are kept of a word in it."""
+        return self.characters * self.max_length
+
+    @property
+    def _long_word(self) -> re.Pattern[str]:
+        """More letters in a row than are kept of a word, and these as its group."""
+        letter = "[0-9A-Za-z]"
+        return re.compile(rf"(?<!{letter})({letter}{{{self._room}}}){letter}+")
+
+    def _in_whole_text(self, spans: NDArray[np.int64], text: str) -> NDArray[np.int64]:
+        """The places in a text of places in its `_head`, which has only the first letters of a long word."""
+        if len(text) <= self._room:
+            return spans
+        for word in self._long_word.finditer(text):  # in their order: places before a word are right already
+            spans[spans >= word.end(1)] += word.end() - word.end(1)
+        return spans
 
     def tokenize_pair(self, first: str, second: str) -> Pair:
         """Wordpieces of [CLS] first [SEP] second [SEP], or what the tokenizer makes of a pair, as one sentence.
