@@ -1,5 +1,7 @@
 """From sentences to wordpieces and what each of them is, by the tiny model's tokenizer."""
 
+import json
+import shutil
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -175,6 +177,16 @@ def test_places_after_a_word_as_long_as_a_book_are_those_in_the_text(tokenizer: 
     [spans] = tokenizer.spans([text])
     words = [text[start:stop] for start, stop in spans.tolist() if start >= 0]
     assert words == ["The", "film", "x" * 900, "was", ",", "1" * 2000, "!", "It"]
+
+
+def test_the_end_of_a_long_text_is_cut_whatever_side_was_saved(tiny_model: Path, tmp_path: Path) -> None:
+    left = Path(shutil.copytree(tiny_model, tmp_path / "left"))
+    settings = left / "tokenizer_config.json"
+    settings.write_text(json.dumps(json.loads(settings.read_text()) | {"truncation_side": "left"}))
+    assert transformers.AutoTokenizer.from_pretrained(left).truncation_side == "left"
+    tokenizer = Tokenizer(left, max_length=5)
+    assert pieces(tokenizer, tokenizer.tokenize(["the film was bad"])) == ["[CLS]", "the", "film", "was", "[SEP]"]
+    assert tokenizer.spans(["the film was bad"])[0].tolist() == [[-1, -1], [0, 3], [4, 8], [9, 12], [-1, -1]]
 
 
 class Measured:

@@ -210,7 +210,9 @@ def load_tokenizer(folder: Path) -> Any:
         raise IngestError(
             f"The tokenizer in {folder} cannot be loaded ({type(error).__name__}: {short(error)}). Save it again with tokenizer.save_pretrained."
         ) from error
-    return _with_ends(_with_offsets(tokenizer, folder), folder, family.post_processor)
+    tokenizer = _with_offsets(tokenizer, folder)
+    tokenizer.truncation_side = "right"  # the beginning of a text is kept, whatever was saved
+    return _with_ends(tokenizer, folder, family.post_processor)
 
 
 def check_vocabulary(checkpoint: Checkpoint, vocab: Sequence[str]) -> None:
