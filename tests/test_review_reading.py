@@ -25,7 +25,7 @@ from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
 from dashboard.web.token_sets import TokenSets
-from ingest.text.again import excerpt
+from ingest.text.again import BEFORE, SHOWN, excerpt
 from store import Corpus
 from tests.client import content, csv_rows
 
@@ -185,6 +185,12 @@ def test_a_search_without_a_result_says_what_to_do(served_store: ServedStore) ->
 def test_an_excerpt_begins_a_little_before_the_word_and_has_no_breaks() -> None:
     assert excerpt("A film.<br /><br />It was good.", ["film"]) == "A film. It was good."
     assert excerpt(f"{'word ' * 20}the film {'word ' * 40}", ["film"]).startswith(f"… {'word ' * 8}the film word ")
+
+
+def test_an_excerpt_of_text_without_spaces_shows_the_word() -> None:
+    text = "\u9019\u90e8\u96fb\u5f71" * 100 + "\u6f14\u54e1\u51fa\u8272" + "\u597d\u770b" * 100
+    assert excerpt(text, ["\u51fa\u8272"]) == f"… {text[402 - BEFORE : 402 - BEFORE + SHOWN]} …"
+    assert excerpt(text[390:], ["\u51fa\u8272"]) == f"{text[390 : 390 + SHOWN]} …"
 
 
 # -- what cannot be read --------------------------------------------------------------------------------

@@ -57,5 +57,6 @@ def excerpt(text: str, words: Sequence[str]) -> str:
     line = " ".join(_BREAK.sub(" ", text).split())
     found = re.search("|".join(map(re.escape, words)), line, re.IGNORECASE)
     start = max(0, found.start() - BEFORE) if found else 0
-    start = line.rfind(" ", 0, start) + 1
+    # Back to the beginning of a word; text without spaces has none nearby.
+    start = line.rfind(" ", max(0, start - BEFORE), start) + 1 or (start if start > BEFORE else 0)
     return f"{'… ' if start else ''}{line[start : start + SHOWN]}{' …' if start + SHOWN < len(line) else ''}"
