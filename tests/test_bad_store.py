@@ -1,6 +1,7 @@
 """Whatever is wrong with the place of a store, a person gets one sentence that says what to do next."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 
 import store
 from store.__main__ import main
-from store.repository.access import open_repository
+from store.repository.access import local_path, open_repository
 from store.repository.errors import SchemaMismatch, StoreError, StoreIncomplete
 from store.repository.writer import open_writer
 from store.schema import SCHEMA_VERSION
@@ -95,6 +96,34 @@ def test_a_place_that_cannot_be_written_is_refused(complaint: Complaint) -> None
 )
 def test_an_address_of_another_kind_is_refused(url: str, complaint: Complaint) -> None:
     assert f"{url} is not a valid store URL" in complaint(store=url)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "problem"),
+    [
+        ("file://data", "", r"names the host data, and a local store has none\. Give the folder without file://, or "),
+        (
+            "file://",
+            "#b",
+            r"goes on after its path with \? or #\. Give the folder without file://, or write %3F and %23",
+        ),
+        (
+            "file://",
+            "?b",
+            r"goes on after its path with \? or #\. Give the folder without file://, or write %3F and %23",
+        ),
+        ("file://", "%00b", r"is not a valid store URL\. Use a folder, s3://"),
+    ],
+)
+def test_an_address_of_another_folder_than_it_seems_is_refused(start: str, end: str, problem: str) -> None:
+    with pytest.raises(StoreError, match=rf"^{start}/store{re.escape(end)} {problem}"):
+        local_path(f"{start}/store{end}")
+
+
+@pytest.mark.parametrize("host", ["", "localhost"])
+def test_the_path_of_an_address_is_decoded(host: str, tmp_path: Path) -> None:
+    assert local_path(f"file://{host}{tmp_path}/a%20b%23%3F%25") == tmp_path / "a b#?%"
+    assert local_path(f"{tmp_path}/a%20b#?") == tmp_path / "a%20b#?"
 
 
 @pytest.mark.parametrize("command", ["describe", "verify", "mend", "expire"])

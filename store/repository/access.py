@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TypeVar
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 import icechunk
 from icechunk import (
@@ -85,11 +85,14 @@ CONFIG = RepositoryConfig(
 
 
 def local_path(url: str) -> Path | None:
-    """Folder of a local store, `~` as the home of its user; None for object storage. StoreError where the system allows no such path."""
+    """Folder of a local store, `~` as the home of its user; None for object storage.
+
+    StoreError where the system allows no such path, or where a URL names a host or goes on after its path.
+    """
     parts = _parts(url)
     if parts.scheme != "file" and "://" in url:
         return None
-    path = Path(parts.path if parts.scheme == "file" else url)
+    path = Path(_path_of(parts, url) if parts.scheme == "file" else url)
     try:
         path = path.expanduser()
         path.exists()
@@ -99,6 +102,23 @@ def local_path(url: str) -> Path | None:
         ) from error
     except RuntimeError as error:
         raise StoreError(f"{url[:80]} names no home of a user. Choose another place with --store=...") from error
+    return path
+
+
+def _path_of(parts: SplitResult, url: str) -> str:
+    """The path of a `file:` URL, whose `%20` is a space."""
+    if parts.netloc not in ("", "localhost"):
+        raise StoreError(
+            f"{url[:80]} names the host {parts.netloc[:80]}, and a local store has none. "
+            "Give the folder without file://, or three slashes as in file:///data/store."
+        )
+    if parts.query or parts.fragment:
+        raise StoreError(
+            f"{url[:80]} goes on after its path with ? or #. Give the folder without file://, or write %3F and %23."
+        )
+    path = unquote(parts.path)
+    if "\0" in path:
+        raise StoreError(f"{url[:80]} {INVALID_URL}")
     return path
 
 
