@@ -1,6 +1,6 @@
 """Counts and dates as a person reads them, whole numbers as a person writes them, and texts of CSV files as a spreadsheet opens them.
 
-What begins like a formula has an apostrophe before it.
+What begins like a formula has an apostrophe before it, and so has what would be taken for such a text.
 """
 
 import re
@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-#: What makes a spreadsheet take a cell for a formula (OWASP, CSV injection).
-FORMULA = r"\A[=+\-@\t\r\n]"
+#: What makes a spreadsheet take a cell for a formula (OWASP, CSV injection), also after apostrophes, which then stay the text's.
+FORMULA = r"\A'*[=+\-@\t\r\n]"
 #: The last column of every file that Headscape writes, which names what the numbers are of.
 PROVENANCE = "provenance"
 #: Digits of a whole number that somebody writes in a link, a flag or a file: enough for any count or place.
@@ -66,7 +66,7 @@ def held_sentences(model: Mapping[str, Any]) -> str:
 
 
 def guarded(text: str) -> str:
-    """The text with an apostrophe before it where a spreadsheet would take it for a formula."""
+    """The text with an apostrophe before it where a spreadsheet would take it for a formula, or `unguarded` for a guarded one."""
     return f"'{text}" if re.match(FORMULA, text) else text
 
 

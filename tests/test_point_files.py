@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 import pyarrow
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyarrow import parquet
 
 from dashboard.points.head_tokens import HeadTokens
 from dashboard.points.routes import ROWS, tables_of_head
 from dashboard.ui.files import Table, as_csv, write_parquet
 from store import Corpus
+from store.phrases import guarded, unguarded
 from tests.client import typed_like, without_nan
 
 TOKENS = 60
@@ -100,6 +103,13 @@ def test_text_is_known_by_its_type_whatever_its_column_is_called(kind: Any) -> N
     file = io.BytesIO()
     write_parquet(iter([table]), file)
     assert parquet.read_table(file).to_pylist() == [{"change": "=1+1", "label": -1.5}, {"change": "-1", "label": 2.0}]
+
+
+@given(texts=st.lists(st.text("'=+-@\t\r\na\u00e9"), min_size=1))
+def test_every_text_is_read_back_from_a_file_without_its_guard(texts: list[str]) -> None:
+    written = rows_of(csv.reader, iter([{"text": np.array(texts, object), "number": np.arange(len(texts))}]))[1:]
+    assert [unguarded(text) for text, _ in written] == [unguarded(guarded(text)) for text in texts] == texts
+    assert not any(text.startswith(tuple("=+-@\t\r\n")) for text, _ in written)
 
 
 @pytest.mark.parametrize("text", ["film", "##ing", "'", "a=b", '"', ","])

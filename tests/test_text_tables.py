@@ -158,7 +158,7 @@ def test_the_files_of_conll_2012_are_known_by_their_ending(name: str, tmp_path: 
 
 
 def test_a_file_that_headscape_saved_is_read_back(tmp_path: Path) -> None:
-    columns = {"text": ["=1+1", "A, b.", '"film"'], "=kind": ["a", "b", "a"]}
+    columns = {"text": ["=1+1", "A, b.", '"film"', "'-ing", "''@"], "=kind": ["a", "b", "a", "a", "b"]}
     table = {title: np.array(values, object) for title, values in columns.items()}
     source = Provenance(("bert",), "films", "0")
     (tmp_path / "saved.csv").write_bytes(b"".join([BOM_UTF8, *as_csv(named(iter([table]), source))]))
