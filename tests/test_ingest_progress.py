@@ -24,7 +24,14 @@ from ingest.run.settings import Settings
 from ingest.text.lines import read_lines
 from ingest.text.table import opened_parquet, read_parquet
 from store.repository.files import is_locked, take_lock
-from store.repository.ingest_status import PROGRESS, IngestProgress, ingest_progress, note_progress
+from store.repository.ingest_status import (
+    OUTCOME,
+    PROGRESS,
+    IngestProgress,
+    ingest_outcome,
+    ingest_progress,
+    note_progress,
+)
 from tests.stores import LIMITS, VIEW
 
 #: Note at every step, not once a second.
@@ -156,6 +163,15 @@ def test_the_note_of_a_process_that_was_killed_says_nothing(tmp_path: Path) -> N
 def test_a_note_of_another_version_is_read_as_far_as_it_is_known(locked: str) -> None:
     Path(locked + PROGRESS).write_text(json.dumps({"of": "a model", "mood": "good"}), "utf-8")
     assert ingest_progress(locked) == IngestProgress("a model")
+
+
+@pytest.mark.parametrize("content", ["", '{"of": "a mod', "null", "\x00" * 9])
+def test_a_note_that_is_empty_or_half_is_none(content: str, locked: str) -> None:
+    """A machine that goes down may leave the new name of a file without its content."""
+    Path(locked + PROGRESS).write_text(content, "utf-8")
+    Path(locked + OUTCOME).write_text(content, "utf-8")
+    assert ingest_progress(locked) is None
+    assert ingest_outcome(locked) is None
 
 
 def test_nothing_is_noted_on_object_storage() -> None:

@@ -10,6 +10,7 @@ import socket
 import time
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from store.repository.access import local_path
 from store.repository.files import is_locked, replace_file
@@ -84,16 +85,22 @@ def ingest_progress(url: str) -> IngestProgress | None:
     place = _file(url, PROGRESS)
     if place is None:
         return None
-    try:
-        content = json.loads(place.read_text("utf-8"))
-    except FileNotFoundError:
-        return None
+    content = _content(place)
     # A killed process leaves the file behind, but not its lock.
-    if not is_locked(_folder(place, PROGRESS)):
+    if content is None or not is_locked(_folder(place, PROGRESS)):
         return None
     return IngestProgress(
         **{field.name: content[field.name] for field in fields(IngestProgress) if field.name in content}
     )
+
+
+def _content(place: Path) -> dict[str, Any] | None:
+    """What a file holds; None where it is not there, or where a machine that went down left it empty or half."""
+    try:
+        content = json.loads(place.read_text("utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+    return content if isinstance(content, dict) else None
 
 
 def _file(url: str, ending: str) -> Path | None:
@@ -136,11 +143,8 @@ def ingest_outcome(url: str) -> IngestOutcome | None:
 
 def _noted(url: str) -> IngestOutcome | None:
     place = _file(url, OUTCOME)
-    try:
-        content = json.loads(place.read_text("utf-8")) if place else None
-    except FileNotFoundError:
-        return None
-    return content and IngestOutcome(**{name.name: content[name.name] for name in fields(IngestOutcome)})
+    content = _content(place) if place else None
+    return IngestOutcome(**{name.name: content[name.name] for name in fields(IngestOutcome)}) if content else None
 
 
 def _killed(url: str) -> IngestOutcome | None:
