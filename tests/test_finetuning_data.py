@@ -21,6 +21,7 @@ from ingest.finetuning.data import (
     hold_out,
     read_labelled,
     read_test,
+    told_cut,
     training_order,
 )
 from ingest.finetuning.training import Padding, accuracy
@@ -28,6 +29,7 @@ from ingest.run.errors import IngestError
 from ingest.text.reviews import Data, find_data
 from tests.hub import COMMIT
 from tests.hub_cache import cached_data
+from tests.roberta import causal_tokenizer
 from tests.warned import warned
 
 SEEDS = st.integers(0, (1 << 32) - 1)
@@ -87,6 +89,12 @@ def test_all_reviews_are_taken_where_more_are_asked_for(sorted_by_label: Data) -
     assert len(drawn_from(sorted_by_label, 301, seed=0).texts) == 300
 
 
+@pytest.mark.parametrize(("count", "name"), [(31, "sorted (30 reviews by chance)"), (300, "sorted"), (301, "sorted")])
+def test_the_name_of_the_data_says_how_many_reviews_were_drawn(count: int, name: str, sorted_by_label: Data) -> None:
+    labelled = drawn_from(sorted_by_label, count, seed=0)
+    assert labelled.named(sorted_by_label.name) == name
+
+
 @given(st.lists(st.integers(), max_size=50), st.integers(1, 60))
 def test_a_review_that_fits_is_not_cut(token_ids: list[int], room: int) -> None:
     if len(token_ids) <= room:
@@ -113,6 +121,19 @@ def test_a_cut_review_stands_between_its_special_tokens(tiny_model: Path, tmp_pa
         tokenizer.convert_ids_to_tokens(encoding["input_ids"]) for encoding in encode(labelled, tokenizer, max_length=6)
     ]
     assert pieces[:2] == [["[CLS]", "a", "bad", "and", "sad", "[SEP]"], ["[CLS]", "the", "plot", "[SEP]"]]
+
+
+@pytest.mark.parametrize("family", ["gpt2", "bert"])
+def test_what_is_told_of_a_cut_is_how_a_review_is_cut(family: str, tiny_model: Path) -> None:
+    tokenizer = causal_tokenizer() if family == "gpt2" else transformers.AutoTokenizer.from_pretrained(tiny_model)
+    text = " the film good" * 20
+    own = tokenizer(text, add_special_tokens=False)["input_ids"]
+    [encoded] = encode(Labelled([text], np.array([0]), ["x"]), tokenizer, max_length=42)
+    head, tail, beside = (10, 32, "") if family == "gpt2" else (10, 30, " beside [CLS] and [SEP]")
+    ends = 0 if family == "gpt2" else 1
+    assert encoded["input_ids"][ends : 42 - ends] == own[:head] + own[-tail:]
+    told = f"longer reviews keep the first {head} and the last {tail}{beside}"
+    assert told_cut(tokenizer, max_length=42) == told
 
 
 def test_nobody_is_warned_of_a_review_that_is_cut(tiny_model: Path) -> None:

@@ -1,7 +1,7 @@
 """The labelled reviews of a data set: which are held out, what a model reads of them, and in which order it is trained on them."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from ingest.run.errors import IngestError, listed
 from ingest.run.progress import counted_on_bar
 from ingest.text.reviews import Data, Reviews, has_split, read_reviews
-from ingest.text.tokenizer import Layout
+from ingest.text.tokenizer import NO_TEXT, Layout
+from store.phrases import many
 
 #: Share of the reviews of every label that is held out, and most in all: with so many the standard error of the accuracy is
 #: below 0.01.
@@ -36,6 +37,12 @@ class Labelled:
     texts: list[str]
     labels: NDArray[np.int64]
     names: list[str]
+    #: Whether they are some of the data, drawn by chance.
+    drawn: bool = False
+
+    def named(self, data: str) -> str:
+        """The name of the data that they are of, with their number where they are drawn."""
+        return f"{data} ({many(len(self.texts), 'review')} by chance)" if self.drawn else data
 
     def select(self, rows: NDArray[np.integer]) -> "Labelled":
         """The reviews of these rows."""
@@ -92,6 +99,16 @@ def encode(labelled: Labelled, tokenizer: Any, *, max_length: int) -> list[Examp
     ]
 
 
+def told_cut(tokenizer: Any, *, max_length: int) -> str:
+    """How `encode` cuts a longer review, in words."""
+    layout = Layout.of(tokenizer, texts=1)
+    room = max_length - layout.special
+    head = head_length(room)
+    special = tokenizer.convert_ids_to_tokens([slot.token_id for slot in layout.slots if slot.owner == NO_TEXT])
+    beside = f" beside {' and '.join(special)}" if special else ""
+    return f"longer reviews keep the first {head} and the last {room - head}{beside}"
+
+
 def _wordpieces(texts: Sequence[str], tokenizer: Any) -> Iterator[list[int]]:
     """They are cut afterwards; the tokenizer would warn of reviews that are longer than the model reads."""
     options = {"add_special_tokens": False, "truncation": False, "padding": False, "verbose": False}
@@ -131,14 +148,15 @@ def _names_of(names: Iterable[str], chosen: NDArray[np.bool_], most: int = 5) ->
 
 
 def _draw(labelled: Labelled, drawn: Drawn | None) -> Labelled:
-    """As many reviews as are asked for: the first of data that is sorted by label would have one label."""
+    """About as many reviews as are asked for, two of each label at least: the first of data that is sorted by label have one label."""
     labels = labelled.labels
     if drawn is None or drawn.count >= len(labels):
         return labelled
     least = 2 * len(labelled.names)
     if drawn.count < least:
         raise IngestError(f"--first={drawn.count} leaves fewer than two reviews of each label. Give at least {least}.")
-    return labelled.select(np.flatnonzero(_share_of_each(labels, drawn.count / len(labels), least=2, seed=drawn.seed)))
+    chosen = _share_of_each(labels, drawn.count / len(labels), least=2, seed=drawn.seed)
+    return replace(labelled.select(np.flatnonzero(chosen)), drawn=True)
 
 
 def _share_of_each(labels: NDArray[np.integer], share: float, *, least: int, seed: int) -> NDArray[np.bool_]:

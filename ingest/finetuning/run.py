@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from ingest.family import FAMILIES
-from ingest.finetuning.data import Drawn, Example, Labelled, encode, head_length, hold_out, read_labelled, read_test
+from ingest.finetuning.data import Drawn, Example, Labelled, encode, hold_out, read_labelled, read_test, told_cut
 from ingest.finetuning.settings import PATIENCE, FinetuningSettings, choose_rate
 from ingest.run.checkpoint import Checkpoint, check_length, find_checkpoint
 from ingest.run.errors import IngestError
@@ -57,14 +57,14 @@ NOT_IDENTITY = ("out", "data_split", "first", "split")
 
 
 def make_card(
-    name: str, checkpoint: Checkpoint, data: Data, settings: Mapping[str, Any], metrics: Mapping[str, Any]
+    name: str, checkpoint: Checkpoint, data: Data, settings: Mapping[str, Any], metrics: Mapping[str, Any], cut: str
 ) -> str:
-    """README.md of the checkpoint, as the hub reads it."""
+    """README.md of the checkpoint, as the hub reads it; `cut` says what of a longer review was read."""
     parts = [
         _front_matter(checkpoint),
         f"# {name}\n\n{checkpoint.name} fine-tuned to tell {_listed(metrics['labels'])} apart, on {data.name}.",
         "## Measured\n\n" + _measured(metrics),
-        "## How it was trained\n\n" + _trained(checkpoint, data, settings, metrics),
+        "## How it was trained\n\n" + _trained(checkpoint, data, settings, metrics, cut),
         "## How to use it\n\n" + _usage(name),
     ]
     return "\n\n".join(parts) + "\n"
@@ -110,9 +110,9 @@ def _note_on_test(metrics: Mapping[str, Any]) -> str:
     return "" if metrics["test"] else " The data has no test split."
 
 
-def _trained(checkpoint: Checkpoint, data: Data, settings: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:
-    room = settings["max_length"] - 2
-    head = head_length(room)
+def _trained(
+    checkpoint: Checkpoint, data: Data, settings: Mapping[str, Any], metrics: Mapping[str, Any], cut: str
+) -> str:
     rows = {
         "start": f"{checkpoint.name}, weights sha256 {checkpoint.weights_sha256}",
         "data": f"{data.name}, {data.identity}",
@@ -120,8 +120,7 @@ def _trained(checkpoint: Checkpoint, data: Data, settings: Mapping[str, Any], me
         "epochs": settings["epochs"],
         "reviews a step": settings["batch"],
         "learning rate": f"{metrics['learning_rate']}, AdamW, linear warm-up over a tenth of the steps, then down to 0",
-        "wordpieces": f"{settings['max_length']}; longer reviews keep the first {head} and the last {room - head} "
-        "between [CLS] and [SEP] (head + tail, Sun et al. 2019, section 5.3)",
+        "wordpieces": f"{settings['max_length']}; {cut} (head + tail, Sun et al. 2019, section 5.3)",
         "frozen": f"embeddings and {settings['freeze']} lower layers" if settings["freeze"] else "nothing",
         "seed": settings["seed"],
         "device": f"{settings['device']}, {metrics['precision']}",
@@ -324,9 +323,9 @@ def run(settings: FinetuningSettings, *, patience: int = PATIENCE, checkpoint: C
                 f"Nothing to do: {folder.path} already holds {checkpoint.name} fine-tuned with these settings.{_result(folder.metrics)}"
             )
             return
-        training = Finetuning(
-            settings, checkpoint, data, labelled or read(), drawn, tokenizer, folder, device, patience
-        )
+        labelled = labelled or read()
+        data = replace(data, name=labelled.named(data.name))
+        training = Finetuning(settings, checkpoint, data, labelled, drawn, tokenizer, folder, device, patience)
         metrics = training.run()
         say(f"Saved {checkpoint.name} fine-tuned on {data.name} in {folder.path}.{_result(metrics)}")
 
@@ -337,8 +336,7 @@ def _reviews(settings: FinetuningSettings, out: Path) -> tuple[Data, Drawn | Non
     data = find_data(settings.data, split=split, fewest=count, held=lambda: held_reviews(out))
     if count is None:
         return data, None
-    name, identity = f"{data.name} ({count:,} reviews by chance)", f"{data.identity}{DRAWN}{count}"
-    return replace(data, name=name, identity=identity), Drawn(count, settings.seed)
+    return replace(data, identity=f"{data.identity}{DRAWN}{count}"), Drawn(count, settings.seed)
 
 
 @dataclass(frozen=True)
@@ -365,7 +363,8 @@ class Finetuning:
         metrics = {**trained, **sizes, "precision": plan.precision, "learning_rate": plan.learning_rate}
         metrics |= {"test": self._test(trainer, test), "test_left_out": left_out}
         metrics |= {"labels": self.labelled.names, "versions": _versions()}
-        card = make_card(self.folder.path.resolve().name, self.checkpoint, self.data, self.folder.settings, metrics)
+        name, cut = self.folder.path.resolve().name, told_cut(self.tokenizer, max_length=self.settings.max_length)
+        card = make_card(name, self.checkpoint, self.data, self.folder.settings, metrics, cut)
         self.folder.save(trainer.accelerator.unwrap_model(trainer.model), self.checkpoint.folder, card)
         self.folder.finish(metrics)
         return metrics
