@@ -114,7 +114,9 @@ def sentence_hash(text: str, *, seed: int) -> int:
 def split_text(text: str, splitter: str = NUPUNKT, *, longest: int | None = None) -> Iterator[str]:
     """Sentences of a text. HTML breaks are space; two in a row end a paragraph, and a paragraph ends a sentence.
 
-    A longer paragraph than `longest` is split in parts, which gives the same sentences; None is what suits the splitter.
+    A longer paragraph than `longest` is split in parts; None is what suits the splitter. The last sentences of a part are split
+    again with the text after them. Others may end elsewhere than in the whole paragraph where that takes more text around
+    them, such as a quotation that is longer than a part.
     """
     parts = text.splitlines() if splitter == LINES else [text] if splitter == TEXTS else _PARAGRAPH.split(text)
     for part in parts:
