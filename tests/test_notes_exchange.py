@@ -108,6 +108,16 @@ def test_a_deleted_note_is_not_brought_back(file_notes: Notes) -> None:
     assert (file_notes.find(Search()).total, b"secret" in export_notes(file_notes.database)) == (0, False)
 
 
+def test_a_deleted_note_is_not_brought_back_by_a_later_edit_on_another_server(file_notes: Notes, other: Notes) -> None:
+    note = file_notes.add(ANN, HEADS, HEAD, HELLO)
+    import_notes(other.database, export_notes(file_notes.database))
+    file_notes.delete(ANN, note.id)
+    other.edit(ANN, note.id, 1, Draft("edited after that"))
+    imported = import_notes(file_notes.database, export_notes(other.database))
+    assert (imported.updated, imported.unchanged) == (0, 1)
+    assert (file_notes.of_target(HEAD), file_notes.history(note.id)) == ((), ())
+
+
 def test_a_person_imports_notes_of_others_under_their_own_name_too(file_notes: Notes, other: Notes) -> None:
     for person in (ANN, BOB):
         file_notes.add(person, HEADS, HEAD, HELLO)

@@ -312,7 +312,7 @@ def _import_note(connection: Connection, note: Note, former: Sequence[FormerText
         insert_note(connection, _signed(note, person))
         return "added", of_note
     _check_same(note, there)
-    if person is not None and there.author != person.name:
+    if there.deleted or (person is not None and there.author != person.name):
         return "unchanged", []
     if note.edited <= there.edited:
         return "unchanged", [*of_note, (note.id, text_of(note))]
