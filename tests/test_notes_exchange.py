@@ -118,6 +118,15 @@ def test_a_deleted_note_is_not_brought_back_by_a_later_edit_on_another_server(fi
     assert (file_notes.of_target(HEAD), file_notes.history(note.id)) == ((), ())
 
 
+def test_an_imported_deletion_leaves_no_former_text(file_notes: Notes, other: Notes) -> None:
+    note = file_notes.add(ANN, HEADS, HEAD, Draft("secret"))
+    file_notes.edit(ANN, note.id, 1, Draft("secret too"))
+    import_notes(other.database, export_notes(file_notes.database))
+    file_notes.delete(ANN, note.id)
+    assert import_notes(other.database, export_notes(file_notes.database)).updated == 1
+    assert (other.history(note.id), b"secret" in export_notes(other.database)) == ((), False)
+
+
 def test_a_person_imports_notes_of_others_under_their_own_name_too(file_notes: Notes, other: Notes) -> None:
     for person in (ANN, BOB):
         file_notes.add(person, HEADS, HEAD, HELLO)

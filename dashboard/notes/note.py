@@ -311,8 +311,10 @@ def insert_note(connection: Connection, note: Note) -> None:
 
 
 def update_note(connection: Connection, note: Note) -> None:
-    """Write a note with its tags instead of the one with its id."""
+    """Write a note with its tags instead of the one with its id; of a deleted note no former text is left."""
     connection.execute(update(notes).where(notes.c.id == note.id), row_of(note))
+    if note.deleted:
+        connection.execute(delete(former_texts).where(former_texts.c.note == note.id))
     connection.execute(delete(tags).where(tags.c.note == note.id))
     _insert_tags(connection, note)
 

@@ -26,7 +26,6 @@ from dashboard.notes.note import (
     checked_id,
     checked_name,
     folded,
-    former_texts,
     former_texts_of,
     insert_note,
     keep_texts,
@@ -126,7 +125,6 @@ class Notes:
                 connection,
                 replace(note, text="", tags=(), version=note.version + 1, edited=time, deleted=time),
             )
-            connection.execute(delete(former_texts).where(former_texts.c.note == name))
 
         self._written(work)
 
