@@ -4,11 +4,14 @@ import json
 import os
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,10 +21,11 @@ import headscape
 from dashboard.notes.__main__ import main
 from dashboard.notes.address import LOCKED, NotesAddress, NotesUnavailable, notes_address
 from dashboard.notes.database import Database
-from dashboard.notes.exchange import export_notes, import_notes
-from dashboard.notes.note import Draft, folded, keep_texts
+from dashboard.notes.exchange import HIGHEST, export_notes, import_notes
+from dashboard.notes.note import Draft, folded, keep_texts, update_note
 from dashboard.notes.notes import Notes, SavedViews
 from dashboard.notes.search import Search
+from dashboard.notes.target import SentenceTarget
 from dashboard.web.errors import Refusal
 from store import StoreError
 from tests.notes import ANN, BOB, HEAD, HEADS, HELLO, READER
@@ -269,6 +273,35 @@ def test_names_of_a_file_do_not_turn_the_direction_of_a_line(file_notes: Notes, 
     (note,) = other.find(Search()).notes
     assert (note.author, note.title, note.tags, note.origin.model_name) == ("ann", "L3 H1", ("tag",), "tiny")
     assert [view.name for view in SavedViews(other.database).of_corpus(HEADS)] == ["view"]
+
+
+def test_a_note_on_a_sentence_with_control_characters_is_exported_and_imported(file_notes: Notes, other: Notes) -> None:
+    texts = {"sentence_hash": np.array([5], np.uint64), "text": np.array(["A film\x08 of\u202e war."])}
+    sentences = SimpleNamespace(**{name: SimpleNamespace(values=values) for name, values in texts.items()})
+    corpus: Any = SimpleNamespace(**vars(HEADS) | {"sentences": sentences, "corpus_attributes": {"name": "re\x01views"}})
+    note = file_notes.add(ANN, corpus, SentenceTarget.of(corpus, 0), HELLO)
+    assert (note.title, note.origin.corpus_name) == ("A film\ufffd of war.", "re\ufffdviews")
+    content = export_notes(file_notes.database)
+    assert import_notes(other.database, content).added == 1
+    assert other.note(note.id) == note
+
+
+def test_what_an_older_server_let_in_is_exported_and_imported(file_notes: Notes, other: Notes) -> None:
+    note = file_notes.add(ANN, HEADS, HEAD, HELLO)
+    names = {"title": "L3\x08 H1", "author": "a" * 230, "imported_by": "b" * 230, "version": 2**31}
+    origin = replace(note.origin, corpus_name="re\x08views")
+    file_notes.database.write(lambda connection: update_note(connection, replace(note, origin=origin, **names)))
+    assert import_notes(other.database, export_notes(file_notes.database)).added == 1
+    there = other.note(note.id)
+    assert (there.title, there.author, there.imported_by) == ("L3\ufffd H1", "a" * 200, "b" * 200)
+    assert (there.origin.corpus_name, there.version) == ("re\ufffdviews", HIGHEST)
+
+
+def test_an_author_without_a_visible_letter_is_refused(content: bytes, other: Notes) -> None:
+    file = json.loads(content)
+    file["notes"][0]["author"] = "\u200e"
+    with pytest.raises(Refusal, match=r"notes.0.author is wrong"):
+        import_notes(other.database, json.dumps(file).encode())
 
 
 def test_a_view_whose_name_is_taken_gets_another(file_notes: Notes, other: Notes) -> None:

@@ -167,6 +167,13 @@ def test_a_person_of_another_domain_is_refused(address: str, browser: FlaskClien
     assert not comes_in(browser)
 
 
+@pytest.mark.parametrize("address", [f"{'a' * 189}@example.org", "a\x08@example.org"])
+def test_an_address_that_no_note_holds_is_refused(address: str, browser: FlaskClient, provider: FakeProvider) -> None:
+    provider.claims["email"] = address
+    is_refused(returned(browser, provider), 403, "more than 200 characters, or hidden ones")
+    assert not comes_in(browser)
+
+
 @pytest.mark.parametrize(
     ("groups", "status"),
     [(["readers"], 303), (["others", "readers"], 303), (["others"], 403), ("readers", 403), (None, 403)],

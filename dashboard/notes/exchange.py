@@ -11,15 +11,16 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from sqlalchemy import Connection, insert, select
 
-from dashboard.access.person import Person
+from dashboard.access.person import LONGEST_NAME, Person
 from dashboard.notes.database import EVERY_NOTE, Database
 from dashboard.notes.note import (
     AT_ONCE,
+    MOST_WORDS,
     FormerText,
     Note,
     Origin,
@@ -36,6 +37,7 @@ from dashboard.notes.note import (
     notes_of,
     now,
     read_note,
+    storable,
     text_of,
     update_note,
     view_of,
@@ -52,7 +54,9 @@ FIRST, AHEAD = datetime(2000, 1, 1, tzinfo=UTC), timedelta(days=1)
 IMPOSSIBLE = "Its times are impossible."
 FORMAT: Literal["headscape-notes/1"] = "headscape-notes/1"
 _NO_FILE = "This is not a file of notes. Choose a file that `headscape notes export` or the page of notes wrote."
-Count = Annotated[int, Field(ge=1, lt=2**31)]
+#: The highest version that a file gives a note: its column has room for as many edits more.
+HIGHEST = 2**30
+Count = Annotated[int, Field(ge=1), AfterValidator(partial(min, HIGHEST))]
 T = TypeVar("T")
 #: Rows that a step writes: it takes a few hundredths of a second.
 ROWS = 500
@@ -70,7 +74,8 @@ def _plain(text: str) -> str:
         raise ValueError(str(refusal)) from refusal
 
 
-Words = Annotated[str, Field(max_length=200), AfterValidator(_plain)]
+Words = Annotated[str, Field(max_length=MOST_WORDS), AfterValidator(_plain)]
+Author = Annotated[str, Field(max_length=LONGEST_NAME), AfterValidator(_plain), Field(min_length=1)]
 
 
 class Record(BaseModel):
@@ -106,13 +111,13 @@ class NoteRecord(Record):
     origin: OriginRecord
     text: str
     tags: list[str]
-    author: Annotated[Words, Field(min_length=1)]
+    author: Author
     created: AwareDatetime
     edited: AwareDatetime
     version: Count
     parent: str | None
     deleted: AwareDatetime | None
-    imported_by: Words | None
+    imported_by: Author | None
     former: list[FormerRecord]
 
 
@@ -123,7 +128,7 @@ class ViewRecord(Record):
     name: str
     link: str
     origin: OriginRecord
-    author: Annotated[Words, Field(min_length=1)]
+    author: Author
     created: AwareDatetime
 
 
@@ -158,16 +163,16 @@ class Imported:
 
 
 def export_notes(database: Database) -> bytes:
-    """The file with every note and every saved view."""
+    """The file with every note and every saved view. Whatever an older server let in, the file is written and can be imported."""
 
-    def work(connection: Connection) -> NotesFile:
+    def work(connection: Connection) -> dict[str, Any]:
         every = notes_of(connection, connection.execute(select(notes).order_by(notes.c.created, notes.c.id)).all())
         saved = map(view_of, connection.execute(select(views).order_by(views.c.created, views.c.id)))
         former = every_former_text(connection)
         records = [_note_record(note, former.get(note.id, ())) for note in every]
-        return NotesFile(format=FORMAT, notes=records, views=[ViewRecord(**asdict(view)) for view in saved])
+        return {"format": FORMAT, "notes": records, "views": list(map(_record, saved))}
 
-    return database.read(work, EVERY_NOTE).model_dump_json(indent=1).encode()
+    return TypeAdapter(dict[str, Any]).dump_json(database.read(work, EVERY_NOTE), indent=1)
 
 
 def import_notes(database: Database, content: bytes, person: Person | None = None) -> Imported:
@@ -192,9 +197,16 @@ def _read(content: bytes) -> NotesFile:
         raise Refusal(_NO_FILE.replace(".", f".{where}", 1)) from error
 
 
-def _note_record(note: Note, former: Iterable[FormerText]) -> NoteRecord:
-    fields = asdict(note) | {"target": note.target.key}
-    return NoteRecord(**fields, former=[FormerRecord(**asdict(text)) for text in former])
+def _note_record(note: Note, former: Iterable[FormerText]) -> dict[str, Any]:
+    """As `NoteRecord`."""
+    names = {"target": note.target.key, "title": storable(note.title, TITLE)}
+    by = note.imported_by and storable(note.imported_by, LONGEST_NAME)
+    return _record(note) | names | {"imported_by": by, "former": list(map(asdict, former))}
+
+
+def _record(written: Note | SavedView) -> dict[str, Any]:
+    origin = {name: storable(value) for name, value in asdict(written.origin).items()}
+    return asdict(written) | {"origin": origin, "author": storable(written.author, LONGEST_NAME)}
 
 
 def _entry(record: NoteRecord) -> Entry:

@@ -35,6 +35,7 @@ from dashboard.notes.note import (
     now,
     place_of,
     read_note,
+    storable,
     text_of,
     time_text,
     update_note,
@@ -87,7 +88,7 @@ class Notes:
         check_writes(person)
         if not target.fits(corpus):
             raise Refusal("This model and its corpus do not have what the note is about. Reload the page.", 404)
-        title = target.title(corpus)[:TITLE]
+        title = storable(target.title(corpus), TITLE)
         return self._add(_new(name, target, title, Origin.of(corpus), draft, person))
 
     def reply(self, person: Person, parent: str, draft: Draft, name: str | None = None) -> Note:
