@@ -22,6 +22,7 @@ from dashboard.notes.__main__ import main
 from dashboard.notes.address import LOCKED, NotesAddress, NotesUnavailable, notes_address
 from dashboard.notes.database import Database
 from dashboard.notes.exchange import HIGHEST, export_notes, import_notes
+from dashboard.notes.listing import thread_json
 from dashboard.notes.note import Draft, folded, keep_texts, update_note
 from dashboard.notes.notes import Notes, SavedViews
 from dashboard.notes.search import Search
@@ -137,6 +138,8 @@ def test_a_person_imports_notes_of_others_under_their_own_name_too(file_notes: N
     import_notes(other.database, export_notes(file_notes.database), BOB)
     by = {note.author: note.imported_by for note in other.find(Search()).notes}
     assert by == {"ann": "bob", "bob": None}
+    listed = {thread["author"]: thread["imported_by"] for thread in (thread_json(t, ANN) for t in other.of_target(HEAD))}
+    assert listed == by
 
 
 def test_a_person_changes_no_notes_of_others_by_an_import(file_notes: Notes) -> None:
@@ -346,6 +349,13 @@ def test_a_notebook_reads_the_notes_as_a_table(file_notes: Notes, tmp_path: Path
     (row,) = table.to_dict("records")
     assert (row["id"], row["kind"], row["target"], row["tags"]) == (note.id, "head", HEAD.key, ("a",))
     assert headscape.notes("", str(tmp_path / "none.sqlite3")).columns.equals(table.columns)
+
+
+def test_the_table_of_a_notebook_names_who_imported_a_note(file_notes: Notes, other: Notes) -> None:
+    file_notes.add(ANN, HEADS, HEAD, HELLO)
+    import_notes(other.database, export_notes(file_notes.database), BOB)
+    (row,) = headscape.notes("", str(other.database.address.file)).to_dict("records")
+    assert (row["author"], row["imported_by"]) == ("ann", "bob")
 
 
 def test_a_notebook_is_told_why_there_is_no_table() -> None:

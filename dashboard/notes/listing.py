@@ -60,6 +60,7 @@ def note_json(note: Note, person: Person) -> dict[str, Any]:
     return {
         "id": note.id,
         "author": note.author,
+        "imported_by": note.imported_by,
         "created": _moment(note.created),
         "edited": _moment(note.edited) if note.version > 1 else None,
         "deleted": note.deleted is not None,
