@@ -138,7 +138,9 @@ def test_a_person_imports_notes_of_others_under_their_own_name_too(file_notes: N
     import_notes(other.database, export_notes(file_notes.database), BOB)
     by = {note.author: note.imported_by for note in other.find(Search()).notes}
     assert by == {"ann": "bob", "bob": None}
-    listed = {thread["author"]: thread["imported_by"] for thread in (thread_json(t, ANN) for t in other.of_target(HEAD))}
+    listed = {
+        thread["author"]: thread["imported_by"] for thread in (thread_json(t, ANN) for t in other.of_target(HEAD))
+    }
     assert listed == by
 
 
@@ -281,7 +283,9 @@ def test_names_of_a_file_do_not_turn_the_direction_of_a_line(file_notes: Notes, 
 def test_a_note_on_a_sentence_with_control_characters_is_exported_and_imported(file_notes: Notes, other: Notes) -> None:
     texts = {"sentence_hash": np.array([5], np.uint64), "text": np.array(["A film\x08 of\u202e war."])}
     sentences = SimpleNamespace(**{name: SimpleNamespace(values=values) for name, values in texts.items()})
-    corpus: Any = SimpleNamespace(**vars(HEADS) | {"sentences": sentences, "corpus_attributes": {"name": "re\x01views"}})
+    corpus: Any = SimpleNamespace(
+        **vars(HEADS) | {"sentences": sentences, "corpus_attributes": {"name": "re\x01views"}}
+    )
     note = file_notes.add(ANN, corpus, SentenceTarget.of(corpus, 0), HELLO)
     assert (note.title, note.origin.corpus_name) == ("A film\ufffd of war.", "re\ufffdviews")
     content = export_notes(file_notes.database)
