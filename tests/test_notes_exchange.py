@@ -188,6 +188,14 @@ def broken(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], byte
         (broken(lambda file: file["notes"][1].update(parent=file["notes"][1]["id"])), "replies to itself"),
         (broken(lambda file: file["notes"][1].update(id="1")), "not the id"),
         (broken(lambda file: file["notes"].pop(0)), "replies to none"),
+        (
+            broken(lambda file: file["notes"].append(file["notes"][0] | {"author": "bob"})),
+            "is there 2 times. Nothing was",
+        ),
+        (
+            broken(lambda file: file["views"].append(file["views"][0])),
+            "is there 2 times. Nothing was imported; leave one",
+        ),
         (broken(lambda file: file["views"][0].update(link="//evil.org")), "not the link of a page"),
     ],
 )
@@ -316,6 +324,23 @@ def test_a_view_whose_name_is_taken_gets_another(file_notes: Notes, other: Notes
         SavedViews(notes.database).save(ANN, HEADS, "view", link)
     import_notes(other.database, export_notes(file_notes.database))
     assert [view.name for view in SavedViews(other.database).of_corpus(HEADS)] == ["view", "view (2)"]
+
+
+def test_an_import_of_more_views_than_are_listed_is_refused_whole(
+    file_notes: Notes, other: Notes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dashboard.notes.notes.MOST_VIEWS", 2)
+    file_notes.add(ANN, HEADS, HEAD, HELLO)
+    here, there = SavedViews(file_notes.database), SavedViews(other.database)
+    first = [here.save(ANN, HEADS, name, "/head") for name in ("a", "b")][0]
+    import_notes(other.database, export_notes(file_notes.database))
+    here.delete(ANN, first.id)
+    here.save(ANN, HEADS, "c", "/head")
+    note = file_notes.add(ANN, HEADS, HEAD, HELLO)
+    with pytest.raises(Refusal, match="at most 2 saved views, and this would make 3. Delete some first"):
+        import_notes(other.database, export_notes(file_notes.database))
+    assert note.id not in {each.id for each in other.find(Search()).notes}
+    assert [view.name for view in there.of_corpus(HEADS)] == ["a", "b"]
 
 
 def test_the_command_exports_and_imports(content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ file is checked whole, then imported in short steps: others read and write meanw
 by another one of the same file.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -44,7 +45,7 @@ from dashboard.notes.note import (
     views,
     without_direction,
 )
-from dashboard.notes.notes import check_writes, row_of_view
+from dashboard.notes.notes import check_room, check_writes, row_of_view
 from dashboard.notes.target import TITLE, lasting_link, parse_target
 from dashboard.web.errors import Refusal
 from store.phrases import many
@@ -268,7 +269,10 @@ def import_entries(
     database: Database, entries: Sequence[Entry], saved: Sequence[SavedView], person: Person | None
 ) -> Imported:
     """Write notes, replies after all others, then their former texts, then saved views."""
-    database.read(lambda connection: _check(connection, [note for note, _ in entries]), EVERY_NOTE)
+    own = [note for note, _ in entries]
+    _check_once(own)
+    _check_once(saved)
+    database.read(lambda connection: _check(connection, own, saved), EVERY_NOTE)
     outcomes: list[Outcome] = []
     former: list[tuple[str, FormerText]] = []
     for some in _batches(entries):
@@ -286,8 +290,16 @@ def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
     return (items[start : start + ROWS] for start in range(0, len(items), ROWS))
 
 
-def _check(connection: Connection, own: Sequence[Note]) -> None:
-    """Refuse notes that are others here, and replies to nothing."""
+def _check_once(written: Sequence[Note | SavedView]) -> None:
+    """Refuse what has the id of another of its kind in the file."""
+    for name, times in Counter(each.id for each in written).items():
+        if times > 1:
+            raise Refusal(f"The id {name} is there {times} times. Nothing was imported; leave one of them in the file.")
+
+
+def _check(connection: Connection, own: Sequence[Note], saved: Sequence[SavedView]) -> None:
+    """Refuse notes that are others here, replies to nothing, and more saved views than are listed."""
+    _check_room(connection, saved)
     names = list(dict.fromkeys(name for note in own for name in (note.id, note.parent) if name))
     known: dict[str, Note] = {}
     for start in range(0, len(names), AT_ONCE):
@@ -302,6 +314,12 @@ def _check(connection: Connection, own: Sequence[Note]) -> None:
             _check_same(note, there)
 
 
+def _check_room(connection: Connection, saved: Sequence[SavedView]) -> None:
+    known = set(connection.scalars(select(views.c.id)))
+    for corpus, more in Counter(view.origin.corpus for view in saved if view.id not in known).items():
+        check_room(connection, corpus, more)
+
+
 def _check_parent(note: Note, parent: Note | None) -> None:
     if parent is None or parent.target != note.target or parent.parent is not None:
         raise Refusal(f"Note {note.id} replies to none of the file. Nothing was imported; export the notes again.")
@@ -309,7 +327,7 @@ def _check_parent(note: Note, parent: Note | None) -> None:
 
 def _check_same(note: Note, there: Note) -> None:
     if (there.target, there.parent, there.author) != (note.target, note.parent, note.author):
-        raise Refusal(f"Note {note.id} is another one here. Nothing was imported; remove it from the file.", 409)
+        raise Refusal(f"Note {note.id} is another one here. Remove it from the file, then import that again.", 409)
 
 
 def _import_notes(entries: Sequence[Entry], person: Person | None, connection: Connection) -> list[Result]:

@@ -371,8 +371,19 @@ def _save_view(connection: Connection, view: SavedView) -> SavedView:
     if there is not None and there.author == view.author:
         return view_of(there)
     _check_name_is_free(connection, view.origin.corpus, view.name, view.id)
+    check_room(connection, view.origin.corpus, 1)
     connection.execute(insert(views), row_of_view(view))
     return view
+
+
+def check_room(connection: Connection, corpus: str, more: int) -> None:
+    """Refuse so many more saved views of a corpus, where its list would not show all."""
+    there = connection.scalar(select(func.count()).select_from(views).where(views.c.corpus == corpus)) or 0
+    if there + more > MOST_VIEWS:
+        raise Refusal(
+            f"A corpus has at most {MOST_VIEWS:,} saved views, and this would make {there + more:,}. Delete some first.",
+            409,
+        )
 
 
 def row_of_view(view: SavedView) -> dict[str, str]:
