@@ -256,6 +256,16 @@ def test_many_former_texts_are_imported_in_short_steps_between_which_others_writ
     assert [former.text for former in other.history(note.id)] == [f"text {n}" for n in range(1_200)]
 
 
+def test_an_import_that_updates_an_older_note_is_seen_by_open_pages(file_notes: Notes, other: Notes) -> None:
+    note = file_notes.add(ANN, HEADS, HEAD, HELLO)
+    import_notes(other.database, export_notes(file_notes.database))
+    file_notes.edit(ANN, note.id, 1, Draft("edited"))
+    other.add(BOB, HEADS, HEAD, HELLO)
+    before = other.version()
+    assert import_notes(other.database, export_notes(file_notes.database)).updated == 1
+    assert Notes(other.database).version() != before
+
+
 def test_an_import_that_was_interrupted_is_completed_by_another(file_notes: Notes, other: Notes) -> None:
     note = file_notes.add(ANN, HEADS, HEAD, HELLO)
     content = with_former_texts(export_notes(file_notes.database), 700)

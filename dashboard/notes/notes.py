@@ -310,8 +310,9 @@ def _counted(connection: Connection) -> dict[Target, int]:
 
 
 def _version(connection: Connection) -> str:
-    newest, count = connection.execute(select(func.max(notes.c.edited), func.count())).one()
-    return f"{newest} {count}"
+    """Every change gives a note a higher version; an import may give it an earlier time than that of the newest note."""
+    newest, versions = connection.execute(select(func.max(notes.c.edited), func.sum(notes.c.version))).one()
+    return f"{newest} {versions}"
 
 
 class SavedViews:
