@@ -181,7 +181,16 @@ def test_what_is_no_tokenizer_is_refused(bert: Any) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"show": "tree"}, {"layer": 9}, {"layer": "0"}, {"layer": 1.0}, {"heads": [7]}, {"heads": []}, {"heads": "0"}],
+    [
+        {"show": "tree"},
+        {"layer": 9},
+        {"layer": "0"},
+        {"layer": 1.0},
+        {"heads": [7]},
+        {"heads": []},
+        {"heads": "0"},
+        {"heads": 0},
+    ],
 )
 def test_a_view_or_head_that_is_not_there_is_refused(options: dict[str, Any], bert: Any, tokenizer: Any) -> None:
     with pytest.raises(StoreError, match="Choose"):
@@ -265,6 +274,15 @@ def test_wordpieces_in_the_still_picture_are_text(bert: Any, tokenizer: Any) -> 
     assert {"<", "$", "&"} & set(texts) or "[UNK]" in texts
 
 
+def test_a_still_picture_of_hidden_tokens_has_its_title_alone(bert: Any, tokenizer: Any, tmp_path: Path) -> None:
+    widget = headscape.sentence(bert, tokenizer, TEXT)
+    widget.state = {"hidden": list(range(widget.pattern.sizes["key_token"]))}
+    widget.save(str(tmp_path / "still.svg"))
+    drawn = ElementTree.fromstring((tmp_path / "still.svg").read_text("utf-8"))
+    assert len(list(drawn.iter("{http://www.w3.org/2000/svg}text"))) == 1
+    assert list(drawn.iter("{http://www.w3.org/2000/svg}line")) == []
+
+
 def test_the_still_picture_is_an_output_of_its_own(bert: Any, tokenizer: Any) -> None:
     """JupyterLab without a kernel shows nothing of an output with a widget."""
     widget = headscape.sentence(bert, tokenizer, TEXT)
@@ -334,6 +352,75 @@ def test_an_unknown_name_in_a_state_is_refused(pictured: PicturedCorpus) -> None
         widget.state = {"lassos": "x"}
 
 
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ({"layer": 99}, r"layer = 99\. Choose one of the numbers 0 to 1\."),
+        ({"layer": 1.0}, r"layer = 1\.0\. Choose one of the numbers 0 to 1\."),
+        ({"head": 2}, r"head = 2\. Choose one of the numbers 0 to 1\."),
+        ({"heads": [0, 99]}, r"heads = \[0, 99\]\. Choose some of the numbers 0 to 1\."),
+        ({"heads": 0}, r"heads = 0\. Choose some of the numbers 0 to 1\."),
+        ({"tokens": [500]}, r"tokens = \[500\]\. Choose some of the numbers 0 to 6\."),
+        ({"show": "neuron", "tokens": [500]}, r"tokens = \[500\]\. Choose some"),
+        ({"toward": -1}, r"toward = -1\. Choose one of the numbers 0 to 6, or None\."),
+        ({"hidden": [7]}, r"hidden = \[7\]\. Choose some of the numbers 0 to 6\."),
+        ({"show": "tree"}, r"show = 'tree'\. Choose one of head, model, matrix, neuron\."),
+        ({"pair": "xy"}, r"pair = 'xy'\. Choose one of all, aa"),
+        ({"side": 1}, r"side = 1\. Choose one of query, key\."),
+        ({"scale": []}, r"scale = \[\]\. Choose one of"),
+    ],
+)
+def test_a_state_of_what_a_sentence_does_not_have_is_refused(
+    state: dict[str, Any], sentence: str, bert: Any, tokenizer: Any
+) -> None:
+    widget = headscape.sentence(bert, tokenizer, "The film was good.")
+    before = widget.state
+    with pytest.raises(StoreError, match=f"A state cannot have {sentence}"):
+        widget.state = state
+    assert widget.state == before
+
+
+LASSO = "-10,-10,500,-10,500,1010,-10,1010"
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ({"layer": 0}, r"layer = 0\. Choose one of the numbers 1 to 1\."),
+        ({"head": None}, r"head = None\. Choose one of the numbers 0 to 0\."),
+        ({"token": 40}, r"token = 40\. Choose one of the numbers 0 to 39, or None\."),
+        ({"role": "value", "token": 3}, r"role = 'value'\. Choose one of query, key\."),
+        ({"lasso": "zzz"}, r"lasso = 'zzz'\. Draw a region in the picture, or choose None\."),
+        ({"lasso": 7}, r"lasso = 7\. Draw"),
+        ({"lasso": f"{{view}},1,1,0,0,{LASSO}"}, r"lasso = .* Draw"),
+        ({"lasso": f"nope,1,0,0,0,{LASSO}"}, r"lasso = 'nope,.* Draw"),
+    ],
+)
+def test_a_state_of_what_points_do_not_have_is_refused(
+    state: dict[str, Any], sentence: str, pictured: PicturedCorpus
+) -> None:
+    filled = {
+        name: value.format(view=pictured.views[0]) if isinstance(value, str) else value for name, value in state.items()
+    }
+    widget = pictured.show(1, 0, tokens=40)
+    with pytest.raises(StoreError, match=f"A state cannot have {sentence}"):
+        widget.state = filled
+
+
+def test_numbers_of_numpy_are_plain_numbers_in_a_state(pictured: PicturedCorpus) -> None:
+    one = np.int64(1)
+    sentence, points = (
+        pictured.sentence(int(one), layer=one, heads=[one], first=one),
+        pictured.show(one, one, tokens=one),
+    )
+    sentence.state = {**sentence.state, "tokens": np.array([1, 2]), "toward": np.int64(0)}
+    points.state = {**points.state, "token": np.int64(0)}
+    state = json.loads(json.dumps(sentence.state))
+    assert (state["layer"], state["heads"], state["tokens"], state["toward"]) == (1, [1], [1, 2], 0)
+    assert json.loads(json.dumps(points.state))["token"] == 0
+    assert bytes_of(sentence) and bytes_of(points)
+
+
 # -- a corpus ---------------------------------------------------------------------------------------
 
 
@@ -376,8 +463,12 @@ def test_a_head_or_sentence_that_is_not_there_is_refused(pictured: PicturedCorpu
         lambda: pictured.show(9, 0),
         lambda: pictured.sentence(10**6),
         lambda: pictured.show(0, 0, view="pca"),
+        lambda: pictured.heads(view="nope"),
+        lambda: pictured.show(0, 0, tokens="a"),
+        lambda: pictured.sentence(3, first="a"),
+        lambda: pictured.sentence(3, first=1.5),
     ):
-        with pytest.raises(StoreError):
+        with pytest.raises(StoreError, match=r"\. (Choose|Give) "):
             show()
 
 
