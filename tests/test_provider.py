@@ -176,7 +176,16 @@ def test_an_address_that_no_note_holds_is_refused(address: str, browser: FlaskCl
 
 @pytest.mark.parametrize(
     ("groups", "status"),
-    [(["readers"], 303), (["others", "readers"], 303), (["others"], 403), ("readers", 403), (None, 403)],
+    [
+        (["readers"], 303),
+        (["others", "readers"], 303),
+        ([{"name": "others"}, "readers"], 303),
+        ([{"name": "readers"}], 403),
+        ([["readers"]], 403),
+        (["others"], 403),
+        ("readers", 403),
+        (None, 403),
+    ],
 )
 def test_one_of_the_groups_is_enough(
     groups: object, status: int, access: Access, provider: FakeProvider, tiny_store: str

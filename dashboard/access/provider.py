@@ -124,7 +124,8 @@ class ByProvider:
 def admits(provider: Provider, claims: Mapping[str, Any]) -> bool:
     """Whether a person with a verified e-mail address is of the domains and the groups that may come in."""
     groups = claims.get("groups", [])
-    is_of_group = not provider.groups or (isinstance(groups, list) and not set(provider.groups).isdisjoint(groups))
+    names = [group for group in groups if isinstance(group, str)] if isinstance(groups, list) else []
+    is_of_group = not provider.groups or not set(provider.groups).isdisjoint(names)
     return is_of_domains(provider, str(claims.get("email", "")).lower()) and is_of_group
 
 
