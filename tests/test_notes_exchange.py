@@ -342,12 +342,12 @@ def test_an_import_of_more_views_than_are_listed_is_refused_whole(
     monkeypatch.setattr("dashboard.notes.notes.MOST_VIEWS", 2)
     file_notes.add(ANN, HEADS, HEAD, HELLO)
     here, there = SavedViews(file_notes.database), SavedViews(other.database)
-    first = [here.save(ANN, HEADS, name, "/head") for name in ("a", "b")][0]
+    first, _ = (here.save(ANN, HEADS, name, "/head") for name in ("a", "b"))
     import_notes(other.database, export_notes(file_notes.database))
     here.delete(ANN, first.id)
     here.save(ANN, HEADS, "c", "/head")
     note = file_notes.add(ANN, HEADS, HEAD, HELLO)
-    with pytest.raises(Refusal, match="at most 2 saved views, and this would make 3. Delete some first"):
+    with pytest.raises(Refusal, match=r"at most 2 saved views, and this would make 3\. Delete some first"):
         import_notes(other.database, export_notes(file_notes.database))
     assert note.id not in {each.id for each in other.find(Search()).notes}
     assert [view.name for view in there.of_corpus(HEADS)] == ["a", "b"]
