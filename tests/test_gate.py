@@ -11,6 +11,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from dashboard.access.gate import guard
+from dashboard.access.person import LONGEST_NAME
 from dashboard.access.settings import Access, Provider
 from dashboard.access.users import EndedSessions
 from dashboard.app import create_app
@@ -195,9 +196,10 @@ def from_proxy(tiny_store: str) -> Callable[..., int]:
 def test_the_proxy_names_the_person(from_proxy: Callable[..., int]) -> None:
     assert from_proxy(PROXY, "ada@example.org") == 200
     assert from_proxy(f"::ffff:{PROXY}", "ada@example.org") == 200
+    assert from_proxy(PROXY, "x" * LONGEST_NAME) == 200  # as many characters as a note holds
 
 
-@pytest.mark.parametrize("name", [None, "", "eve, ada", "ada bob", "x" * 300])
+@pytest.mark.parametrize("name", [None, "", "eve, ada", "ada bob", "x" * (LONGEST_NAME + 1)])
 def test_a_proxy_that_names_nobody_lets_nobody_in(name: str | None, from_proxy: Callable[..., int]) -> None:
     assert from_proxy(PROXY, name) == 401
 

@@ -181,7 +181,16 @@ def test_what_is_no_tokenizer_is_refused(bert: Any) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"show": "tree"}, {"layer": 9}, {"layer": "0"}, {"layer": 1.0}, {"heads": [7]}, {"heads": []}, {"heads": "0"}],
+    [
+        {"show": "tree"},
+        {"layer": 9},
+        {"layer": "0"},
+        {"layer": 1.0},
+        {"heads": [7]},
+        {"heads": []},
+        {"heads": "0"},
+        {"heads": 0},
+    ],
 )
 def test_a_view_or_head_that_is_not_there_is_refused(options: dict[str, Any], bert: Any, tokenizer: Any) -> None:
     with pytest.raises(StoreError, match="Choose"):
@@ -263,6 +272,15 @@ def test_wordpieces_in_the_still_picture_are_text(bert: Any, tokenizer: Any) -> 
     texts = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")][1:]
     assert texts == 2 * widget.pattern.key_wordpiece.values.tolist()
     assert {"<", "$", "&"} & set(texts) or "[UNK]" in texts
+
+
+def test_a_still_picture_of_hidden_tokens_has_its_title_alone(bert: Any, tokenizer: Any, tmp_path: Path) -> None:
+    widget = headscape.sentence(bert, tokenizer, TEXT)
+    widget.state = {"hidden": list(range(widget.pattern.sizes["key_token"]))}
+    widget.save(str(tmp_path / "still.svg"))
+    drawn = ElementTree.fromstring((tmp_path / "still.svg").read_text("utf-8"))
+    assert len(list(drawn.iter("{http://www.w3.org/2000/svg}text"))) == 1
+    assert list(drawn.iter("{http://www.w3.org/2000/svg}line")) == []
 
 
 def test_the_still_picture_is_an_output_of_its_own(bert: Any, tokenizer: Any) -> None:
@@ -376,8 +394,12 @@ def test_a_head_or_sentence_that_is_not_there_is_refused(pictured: PicturedCorpu
         lambda: pictured.show(9, 0),
         lambda: pictured.sentence(10**6),
         lambda: pictured.show(0, 0, view="pca"),
+        lambda: pictured.heads(view="nope"),
+        lambda: pictured.show(0, 0, tokens="a"),
+        lambda: pictured.sentence(3, first="a"),
+        lambda: pictured.sentence(3, first=1.5),
     ):
-        with pytest.raises(StoreError):
+        with pytest.raises(StoreError, match=r"\. (Choose|Give) "):
             show()
 
 

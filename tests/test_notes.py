@@ -261,6 +261,18 @@ def test_a_name_is_used_once_in_a_corpus(notes: Notes) -> None:
     assert views.rename(ANN, first.id, "FIRST") == replace(first, name="FIRST")
 
 
+def test_no_more_views_are_saved_than_are_listed(notes: Notes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dashboard.notes.notes.MOST_VIEWS", 2)
+    views = SavedViews(notes.database)
+    first, second = (views.save(ANN, HEADS, name, "/head") for name in ("a", "b"))
+    with refused(409, "at most 2 saved views, and this would make 3. Delete some first"):
+        views.save(BOB, HEADS, "c", "/head")
+    assert views.save(ANN, HEADS, "b", "/head", second.id) == second  # sent twice
+    views.delete(ANN, first.id)
+    views.save(BOB, HEADS, "c", "/head")
+    assert [view.name for view in views.of_corpus(HEADS)] == ["b", "c"]
+
+
 def test_only_its_author_renames_and_deletes_a_saved_view(notes: Notes) -> None:
     views = SavedViews(notes.database)
     view = views.save(ANN, HEADS, "mine", "/head")

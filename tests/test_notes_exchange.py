@@ -4,11 +4,14 @@ import json
 import os
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,10 +21,12 @@ import headscape
 from dashboard.notes.__main__ import main
 from dashboard.notes.address import LOCKED, NotesAddress, NotesUnavailable, notes_address
 from dashboard.notes.database import Database
-from dashboard.notes.exchange import export_notes, import_notes
-from dashboard.notes.note import Draft, folded, keep_texts
+from dashboard.notes.exchange import HIGHEST, export_notes, import_notes
+from dashboard.notes.listing import thread_json
+from dashboard.notes.note import Draft, folded, keep_texts, update_note
 from dashboard.notes.notes import Notes, SavedViews
 from dashboard.notes.search import Search
+from dashboard.notes.target import SentenceTarget
 from dashboard.web.errors import Refusal
 from store import StoreError
 from tests.notes import ANN, BOB, HEAD, HEADS, HELLO, READER
@@ -108,12 +113,35 @@ def test_a_deleted_note_is_not_brought_back(file_notes: Notes) -> None:
     assert (file_notes.find(Search()).total, b"secret" in export_notes(file_notes.database)) == (0, False)
 
 
+def test_a_deleted_note_is_not_brought_back_by_a_later_edit_on_another_server(file_notes: Notes, other: Notes) -> None:
+    note = file_notes.add(ANN, HEADS, HEAD, HELLO)
+    import_notes(other.database, export_notes(file_notes.database))
+    file_notes.delete(ANN, note.id)
+    other.edit(ANN, note.id, 1, Draft("edited after that"))
+    imported = import_notes(file_notes.database, export_notes(other.database))
+    assert (imported.updated, imported.unchanged) == (0, 1)
+    assert (file_notes.of_target(HEAD), file_notes.history(note.id)) == ((), ())
+
+
+def test_an_imported_deletion_leaves_no_former_text(file_notes: Notes, other: Notes) -> None:
+    note = file_notes.add(ANN, HEADS, HEAD, Draft("secret"))
+    file_notes.edit(ANN, note.id, 1, Draft("secret too"))
+    import_notes(other.database, export_notes(file_notes.database))
+    file_notes.delete(ANN, note.id)
+    assert import_notes(other.database, export_notes(file_notes.database)).updated == 1
+    assert (other.history(note.id), b"secret" in export_notes(other.database)) == ((), False)
+
+
 def test_a_person_imports_notes_of_others_under_their_own_name_too(file_notes: Notes, other: Notes) -> None:
     for person in (ANN, BOB):
         file_notes.add(person, HEADS, HEAD, HELLO)
     import_notes(other.database, export_notes(file_notes.database), BOB)
     by = {note.author: note.imported_by for note in other.find(Search()).notes}
     assert by == {"ann": "bob", "bob": None}
+    listed = {
+        thread["author"]: thread["imported_by"] for thread in (thread_json(t, ANN) for t in other.of_target(HEAD))
+    }
+    assert listed == by
 
 
 def test_a_person_changes_no_notes_of_others_by_an_import(file_notes: Notes) -> None:
@@ -160,6 +188,14 @@ def broken(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], byte
         (broken(lambda file: file["notes"][1].update(parent=file["notes"][1]["id"])), "replies to itself"),
         (broken(lambda file: file["notes"][1].update(id="1")), "not the id"),
         (broken(lambda file: file["notes"].pop(0)), "replies to none"),
+        (
+            broken(lambda file: file["notes"].append(file["notes"][0] | {"author": "bob"})),
+            "is there 2 times. Nothing was",
+        ),
+        (
+            broken(lambda file: file["views"].append(file["views"][0])),
+            "is there 2 times. Nothing was imported; leave one",
+        ),
         (broken(lambda file: file["views"][0].update(link="//evil.org")), "not the link of a page"),
     ],
 )
@@ -220,6 +256,16 @@ def test_many_former_texts_are_imported_in_short_steps_between_which_others_writ
     assert [former.text for former in other.history(note.id)] == [f"text {n}" for n in range(1_200)]
 
 
+def test_an_import_that_updates_an_older_note_is_seen_by_open_pages(file_notes: Notes, other: Notes) -> None:
+    note = file_notes.add(ANN, HEADS, HEAD, HELLO)
+    import_notes(other.database, export_notes(file_notes.database))
+    file_notes.edit(ANN, note.id, 1, Draft("edited"))
+    other.add(BOB, HEADS, HEAD, HELLO)
+    before = other.version()
+    assert import_notes(other.database, export_notes(file_notes.database)).updated == 1
+    assert Notes(other.database).version() != before
+
+
 def test_an_import_that_was_interrupted_is_completed_by_another(file_notes: Notes, other: Notes) -> None:
     note = file_notes.add(ANN, HEADS, HEAD, HELLO)
     content = with_former_texts(export_notes(file_notes.database), 700)
@@ -252,11 +298,59 @@ def test_names_of_a_file_do_not_turn_the_direction_of_a_line(file_notes: Notes, 
     assert [view.name for view in SavedViews(other.database).of_corpus(HEADS)] == ["view"]
 
 
+def test_a_note_on_a_sentence_with_control_characters_is_exported_and_imported(file_notes: Notes, other: Notes) -> None:
+    texts = {"sentence_hash": np.array([5], np.uint64), "text": np.array(["A film\x08 of\u202e war."])}
+    sentences = SimpleNamespace(**{name: SimpleNamespace(values=values) for name, values in texts.items()})
+    corpus: Any = SimpleNamespace(
+        **vars(HEADS) | {"sentences": sentences, "corpus_attributes": {"name": "re\x01views"}}
+    )
+    note = file_notes.add(ANN, corpus, SentenceTarget.of(corpus, 0), HELLO)
+    assert (note.title, note.origin.corpus_name) == ("A film\ufffd of war.", "re\ufffdviews")
+    content = export_notes(file_notes.database)
+    assert import_notes(other.database, content).added == 1
+    assert other.note(note.id) == note
+
+
+def test_what_an_older_server_let_in_is_exported_and_imported(file_notes: Notes, other: Notes) -> None:
+    note = file_notes.add(ANN, HEADS, HEAD, HELLO)
+    names = {"title": "L3\x08 H1", "author": "a" * 230, "imported_by": "b" * 230, "version": 2**31}
+    origin = replace(note.origin, corpus_name="re\x08views")
+    file_notes.database.write(lambda connection: update_note(connection, replace(note, origin=origin, **names)))
+    assert import_notes(other.database, export_notes(file_notes.database)).added == 1
+    there = other.note(note.id)
+    assert (there.title, there.author, there.imported_by) == ("L3\ufffd H1", "a" * 200, "b" * 200)
+    assert (there.origin.corpus_name, there.version) == ("re\ufffdviews", HIGHEST)
+
+
+def test_an_author_without_a_visible_letter_is_refused(content: bytes, other: Notes) -> None:
+    file = json.loads(content)
+    file["notes"][0]["author"] = "\u200e"
+    with pytest.raises(Refusal, match=r"notes.0.author is wrong"):
+        import_notes(other.database, json.dumps(file).encode())
+
+
 def test_a_view_whose_name_is_taken_gets_another(file_notes: Notes, other: Notes) -> None:
     for notes, link in ((file_notes, "/head"), (other, "/heads")):
         SavedViews(notes.database).save(ANN, HEADS, "view", link)
     import_notes(other.database, export_notes(file_notes.database))
     assert [view.name for view in SavedViews(other.database).of_corpus(HEADS)] == ["view", "view (2)"]
+
+
+def test_an_import_of_more_views_than_are_listed_is_refused_whole(
+    file_notes: Notes, other: Notes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dashboard.notes.notes.MOST_VIEWS", 2)
+    file_notes.add(ANN, HEADS, HEAD, HELLO)
+    here, there = SavedViews(file_notes.database), SavedViews(other.database)
+    first, _ = (here.save(ANN, HEADS, name, "/head") for name in ("a", "b"))
+    import_notes(other.database, export_notes(file_notes.database))
+    here.delete(ANN, first.id)
+    here.save(ANN, HEADS, "c", "/head")
+    note = file_notes.add(ANN, HEADS, HEAD, HELLO)
+    with pytest.raises(Refusal, match=r"at most 2 saved views, and this would make 3\. Delete some first"):
+        import_notes(other.database, export_notes(file_notes.database))
+    assert note.id not in {each.id for each in other.find(Search()).notes}
+    assert [view.name for view in there.of_corpus(HEADS)] == ["a", "b"]
 
 
 def test_the_command_exports_and_imports(content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -294,6 +388,13 @@ def test_a_notebook_reads_the_notes_as_a_table(file_notes: Notes, tmp_path: Path
     (row,) = table.to_dict("records")
     assert (row["id"], row["kind"], row["target"], row["tags"]) == (note.id, "head", HEAD.key, ("a",))
     assert headscape.notes("", str(tmp_path / "none.sqlite3")).columns.equals(table.columns)
+
+
+def test_the_table_of_a_notebook_names_who_imported_a_note(file_notes: Notes, other: Notes) -> None:
+    file_notes.add(ANN, HEADS, HEAD, HELLO)
+    import_notes(other.database, export_notes(file_notes.database), BOB)
+    (row,) = headscape.notes("", str(other.database.address.file)).to_dict("records")
+    assert (row["author"], row["imported_by"]) == ("ann", "bob")
 
 
 def test_a_notebook_is_told_why_there_is_no_table() -> None:

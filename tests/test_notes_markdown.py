@@ -148,6 +148,27 @@ def test_what_is_nested_deeply_is_shown_flat(text: str) -> None:
     assert depth(markdown(text)) <= 3 * NESTING
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "|a" * 100 + "|\n" + "|-" * 100 + "|\n" + "|\n" * 4_500,
+        ("|a" * 100 + "|\n" + "|-" * 100 + "|\n" + "|\n" * 10 + "\n") * 18,
+        "- a\n" * 2_500,
+    ],
+    ids=["table", "tables", "list"],
+)
+def test_what_has_very_many_parts_is_shown_as_it_was_typed(text: str) -> None:
+    typed = text[:MOST_TEXT]
+    (shown,) = [part for part in components(markdown(typed)) if not isinstance(part, html.Div)]
+    assert (type(shown), shown.children) == (html.Pre, typed)
+
+
+def test_a_table_that_fills_a_note_is_drawn() -> None:
+    rows = ["| 0.1234 | 0.5678 | 0.9012 | 0.3456 | 0.7890 |"] * (MOST_TEXT // 48 - 1)
+    shown = components(markdown("\n".join(["|a|b|c|d|e|", "|-|-|-|-|-|", *rows])))
+    assert sum(isinstance(part, html.Td) for part in shown) == 5 * len(rows)
+
+
 def depth(part: Any) -> int:
     if isinstance(part, list):
         return max(map(depth, part), default=0)

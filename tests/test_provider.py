@@ -167,9 +167,25 @@ def test_a_person_of_another_domain_is_refused(address: str, browser: FlaskClien
     assert not comes_in(browser)
 
 
+@pytest.mark.parametrize("address", [f"{'a' * 189}@example.org", "a\x08@example.org"])
+def test_an_address_that_no_note_holds_is_refused(address: str, browser: FlaskClient, provider: FakeProvider) -> None:
+    provider.claims["email"] = address
+    is_refused(returned(browser, provider), 403, "more than 200 characters, or hidden ones")
+    assert not comes_in(browser)
+
+
 @pytest.mark.parametrize(
     ("groups", "status"),
-    [(["readers"], 303), (["others", "readers"], 303), (["others"], 403), ("readers", 403), (None, 403)],
+    [
+        (["readers"], 303),
+        (["others", "readers"], 303),
+        ([{"name": "others"}, "readers"], 303),
+        ([{"name": "readers"}], 403),
+        ([["readers"]], 403),
+        (["others"], 403),
+        ("readers", 403),
+        (None, 403),
+    ],
 )
 def test_one_of_the_groups_is_enough(
     groups: object, status: int, access: Access, provider: FakeProvider, tiny_store: str

@@ -112,6 +112,16 @@ def test_a_bad_name_or_password_is_refused(name: str, password: str, complaint: 
     assert not file.exists()
 
 
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
+def test_a_password_that_is_not_utf_8_is_a_sentence(
+    errors: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = io.TextIOWrapper(io.BytesIO(b"a long p\xe4ssword\n"), "utf-8", errors)
+    assert main(["add", "ada", f"--state={tmp_path}"], typed) == 1
+    assert capsys.readouterr().err == "users: The password is not UTF-8. Type it in UTF-8.\n"
+    assert not (tmp_path / "users.json").exists()
+
+
 def test_the_command_adds_and_lists_and_removes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = f"--state={tmp_path}"
     assert run(capsys, "add", "ada", "--role=author", folder) == (0, "ada may sign in as author.\n", "")

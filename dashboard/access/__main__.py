@@ -120,7 +120,17 @@ def _file(options: argparse.Namespace) -> Path:
 
 
 def _new_password(options: argparse.Namespace) -> str:
-    """A password that is typed twice, or the first line of what is piped in."""
+    """The password, which is in UTF-8 as that of the page to sign in is."""
+    try:
+        password = _typed_password(options)
+        password.encode()  # in the locale C, Python reads other bytes as halves of characters
+    except UnicodeError as error:
+        raise AccessFileError("The password is not UTF-8. Type it in UTF-8.") from error
+    return password
+
+
+def _typed_password(options: argparse.Namespace) -> str:
+    """What is typed twice, or the first line of what is piped in."""
     if not options.typed.isatty():
         return str(options.typed.readline()).rstrip("\r\n")
     password = str(options.ask("Password: "))

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 from flask import Flask, Response, abort, redirect, request
 from werkzeug.wrappers import Response as AnyResponse
 
-from dashboard.access.person import LOCAL, Person, sign_request
+from dashboard.access.person import LOCAL, Person, is_name, sign_request
 from dashboard.access.private_file import AccessFileError
 from dashboard.access.settings import Access
 from dashboard.access.sign_in import SIGN_IN, SIGN_OUT, sign_in_link
@@ -73,8 +73,7 @@ class ByProxy:
             abort(403, "This server answers to its proxy alone. Open the address of the proxy.")
         name = request.headers.get(proxy.header, "")
         # Two headers of a name arrive as one, with a comma: the client may have sent the first.
-        is_name = 0 < len(name) < 255 and name.isprintable() and not set(name) & set(" ,;")
-        return self._access.person(name) if is_name else None
+        return self._access.person(name) if is_name(name) and not set(name) & set(" ,;") else None
 
 
 def guard(server: Flask, access: Access, served_store: ServedStore, by_address: Mapping[str, AddressList]) -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Role = Literal["reader", "author"]
+#: Characters of a name: as many as records hold.
+LONGEST_NAME = 200
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,11 @@ class Person:
 
 #: Anybody, where the server asks nobody to sign in: it then answers its own machine alone.
 LOCAL = Person("local", "author")
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can name a person in a record and in a line."""
+    return 0 < len(text) <= LONGEST_NAME and text.isprintable()
 
 
 def sign_request(person: Person) -> None:

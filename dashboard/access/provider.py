@@ -14,7 +14,7 @@ from requests import RequestException
 from werkzeug.wrappers import Response as AnyResponse
 
 from dashboard.access import sign_in
-from dashboard.access.person import Person
+from dashboard.access.person import LONGEST_NAME, Person, is_name
 from dashboard.access.private_file import AccessFileError
 from dashboard.access.settings import Access, Provider
 from dashboard.access.sign_in import SIGN_IN, Attempts, TooMany, local_link
@@ -31,6 +31,7 @@ DOWN = "The provider by which people sign in does not answer as it should. Try a
 UNCONFIRMED = "The provider did not confirm who you are. Sign in again."
 UNVERIFIED = "The provider has not verified your e-mail address. Verify it there, then sign in again."
 STRANGER = "Your account may not come in here. Ask whoever runs this server, or sign in with another account."
+UNNAMED = f"Your e-mail address has more than {LONGEST_NAME} characters, or hidden ones. Sign in with another account."
 
 log = logging.getLogger("headscape.access")
 View = Callable[[], AnyResponse]
@@ -81,6 +82,8 @@ class ByProvider:
             if is_of_domains(self._provider, name):  # but of no group any more: what was begun as one of it ends
                 self._sessions.end_all(name)
             return self._refuse(link, STRANGER, 403)
+        if not is_name(name):
+            return self._refuse(link, UNNAMED, 403)
         self._sessions.begin(name)
         return redirect(link, 303)
 
@@ -121,7 +124,8 @@ class ByProvider:
 def admits(provider: Provider, claims: Mapping[str, Any]) -> bool:
     """Whether a person with a verified e-mail address is of the domains and the groups that may come in."""
     groups = claims.get("groups", [])
-    is_of_group = not provider.groups or (isinstance(groups, list) and not set(provider.groups).isdisjoint(groups))
+    names = [group for group in groups if isinstance(group, str)] if isinstance(groups, list) else []
+    is_of_group = not provider.groups or not set(provider.groups).isdisjoint(names)
     return is_of_domains(provider, str(claims.get("email", "")).lower()) and is_of_group
 
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from pandas import DataFrame
 
 from dashboard.canvas.spec import FileSource, Panel, Picture, draw_panels, encode_points, grid_tokens
-from dashboard.notebook.widget import State, Widget
+from dashboard.notebook.state import Choice, State, checked
+from dashboard.notebook.widget import Widget
 from dashboard.points.clicked_point import focus
 from dashboard.points.head_tokens import HeadTokens
 from dashboard.points.lasso import Lasso
@@ -18,7 +19,8 @@ from dashboard.points.picture import NEAR, head_panels, head_region
 from dashboard.points.point_set import encode
 from dashboard.points.similar import Point
 from dashboard.web.state import LEAST, TOP
-from store import Corpus
+from store import Corpus, StoreError
+from store.repository.errors import is_integer
 from store.repository.history import SHORT_ID
 from store.schema.model import ROLES, head_name
 from store.schema.pictures import ViewName
@@ -123,6 +125,27 @@ class DrawnPoints:
         chosen = {"lasso": None, "token": None, "role": ROLES[0], "at": None}
         return {"layer": self.layer, "head": self.head, **chosen}
 
+    def checked(self, state: State) -> State:
+        """Drawn tokens, and the drawn head or any; a region is of a drawn head in this view."""
+        layers = range(self.corpus.layers) if self.layer is None else range(self.layer, self.layer + 1)
+        heads = range(self.corpus.heads) if self.head is None else range(self.head, self.head + 1)
+        self._check_region(state["lasso"], layers, heads)
+        choices = {
+            "layer": Choice(layers, optional=not self._is_one),
+            "head": Choice(heads, optional=not self._is_one),
+            "token": Choice(range(self.tokens), optional=True),
+            "role": Choice(ROLES),
+        }
+        return checked(state, choices)
+
+    def _check_region(self, lasso: Any, layers: range, heads: range) -> None:
+        region = Lasso.parse(lasso) if isinstance(lasso, str) else None
+        is_drawn = region is not None and region.view == self.view and region.layer in layers and region.head in heads
+        if lasso and not is_drawn:
+            raise StoreError(
+                f"A state cannot have lasso = {lasso!r:.60}. Draw a region in the picture, or choose None."
+            )
+
     def answer(self, state: State) -> dict[str, Any]:
         """Which points are in the region, and the lines of the clicked one."""
         of = {name: state[name] for name in ("lasso", "token", "role")}
@@ -176,10 +199,13 @@ class DrawnPoints:
 
 def head_widget(corpus: Corpus, layer: int, head: int, *, view: str, tokens: int) -> Widget:
     """The points of a head; see `headscape.corpus`."""
-    return Widget(DrawnPoints(corpus, view, max(1, min(tokens, corpus.n_tokens)), layer, head))
+    if not is_integer(tokens):
+        raise StoreError(f"The drawn tokens are a whole number, not {tokens!r}. Give a number from 1.")
+    return Widget(DrawnPoints(corpus, view, max(1, min(int(tokens), corpus.n_tokens)), int(layer), int(head)))
 
 
 def heads_widget(corpus: Corpus, *, view: str) -> Widget:
-    """The points of all heads."""
+    """The points of all heads. StoreError where there is no such view."""
+    corpus.view(view)
     a_token = len(ROLES) * ViewName.parse(view).components * corpus.layers * corpus.heads
     return Widget(DrawnPoints(corpus, view, max(1, min(grid_tokens(corpus), MOST_BYTES // a_token))))

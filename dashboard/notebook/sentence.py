@@ -1,6 +1,6 @@
 """A sentence as a widget draws it: all weights of all heads, and the channels of a query on demand."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -9,16 +9,17 @@ import numpy as np
 import xarray as xr
 from pandas import DataFrame
 
+from dashboard.notebook.state import Choice, State, checked
 from dashboard.notebook.still import sentence_svg
 from dashboard.notebook.weights import PackedWeights, pack_weights, window_pattern
-from dashboard.notebook.widget import State, Widget
+from dashboard.notebook.widget import Widget
 from dashboard.sentence.routes import neuron
 from dashboard.sentence.sentence import Floats, PatternOptions, Sentence, Unit, unhidden_units
 from dashboard.ui.theme import PALETTE, head_colours
 from dashboard.web.state import MATRIX_SCALES, PAIRS
 from store import StoreError
 from store.repository.errors import is_integer
-from store.schema.model import head_name
+from store.schema.model import ROLES, head_name
 from store.window import Window
 
 #: The views, as page Sentence has them.
@@ -130,6 +131,24 @@ class DrawnSentence:
         """All tokens, none of them selected."""
         return start_of(self.show, self.layer, self.heads)
 
+    def checked(self, state: State) -> State:
+        """Layers and heads of the model, shown tokens, and choices of the controls."""
+        (layers, heads), window = self.sentence.query.shape[:2], self.window
+        shown = range(window.first, window.stop)
+        choices = {
+            "show": Choice(SHOWN),
+            "layer": Choice(range(layers)),
+            "head": Choice(range(heads)),
+            "heads": Choice(range(heads), several=True),
+            "pair": Choice(PAIRS),
+            "hidden": Choice(range(window.tokens), several=True),
+            "scale": Choice(MATRIX_SCALES),
+            "side": Choice(ROLES),
+            "tokens": Choice(shown, several=True),
+            "toward": Choice(shown, optional=True),
+        }
+        return checked(state, choices)
+
     def answer(self, state: State) -> dict[str, Any]:
         """The steps to the weights of the selected query, in the neuron view."""
         if state["show"] != "neuron" or state["side"] != "query" or not state["tokens"]:
@@ -187,13 +206,16 @@ def sentence_widget(
         Where there is no such view, layer or head.
     """
     layers, every = sentence.query.shape[:2]
-    chosen = list(range(every)) if heads is None else list(heads)
+    given = range(every) if heads is None else heads
+    chosen = list(given) if isinstance(given, Iterable) else []
     if show not in SHOWN:
         raise StoreError(f"There is no view {show!r}. Choose one of {', '.join(SHOWN)}.")
     if not chosen or not (_has(layer, layers) and all(_has(head, every) for head in chosen)):
         last = head_name(layers - 1, every - 1)
         raise StoreError(f"{name} has the heads L0 H0 to {last}. Choose a layer, and one or more heads of it.")
-    return Widget(DrawnSentence(name, sentence, show, layer, chosen, first))
+    if not is_integer(first):
+        raise StoreError(f"The first shown token is a whole number, not {first!r}. Give a number from 0.")
+    return Widget(DrawnSentence(name, sentence, show, int(layer), list(map(int, chosen)), int(first)))
 
 
 def _has(number: object, count: int) -> bool:

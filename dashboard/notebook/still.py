@@ -21,8 +21,8 @@ def sentence_svg(
     title: str, units: Sequence[Unit], keys: Sequence[Unit], pattern: NDArray[np.float32], heads: Sequence[int]
 ) -> str:
     """An SVG of weights (head, query, key) between two columns of tokens. Their names are text, whatever they are."""
-    left = MARGIN + LETTER * max(4, *(len(unit.name) for unit in units))
-    width = left + APART + LETTER * max(4, *(len(key.name) for key in keys)) + MARGIN
+    left = MARGIN + LETTER * max([4, *(len(unit.name) for unit in units)])
+    width = left + APART + LETTER * max([4, *(len(key.name) for key in keys)]) + MARGIN
     height = 2 * ROW + ROW * max(len(units), len(keys)) + MARGIN
     parts = [
         _text(MARGIN, ROW, "start", title),

@@ -16,10 +16,10 @@ from IPython.display import display
 from pandas import DataFrame
 
 from dashboard.notebook.modules import module, style
+from dashboard.notebook.state import State
 from dashboard.notebook.still import still_image
 from store import StoreError
 
-State = dict[str, Any]
 #: What a frontend says that draws no widgets.
 WITHOUT = "No widget is drawn here, at most a still picture. Run the cell in JupyterLab, Notebook 7, VS Code, marimo or Colab."
 
@@ -42,6 +42,9 @@ class Drawn(Protocol):
     @property
     def start(self) -> State:
         """What is chosen at first."""
+
+    def checked(self, state: State) -> State:
+        """A state with numbers as JSON has them; StoreError where it names what is not there."""
 
     def answer(self, state: State) -> dict[str, Any]:
         """What only Python computes of a choice; `of` says of which."""
@@ -112,11 +115,11 @@ class Widget(anywidget.AnyWidget):
 
     @traitlets.validate("state")
     def _known(self, proposal: dict[str, Any]) -> State:
-        """The start with what is chosen of it; other names are refused."""
+        """The start with what is chosen of it; other names, and what is not there, are refused."""
         start = self.drawn.start
         if unknown := sorted(set(proposal["value"]) - set(start)):
             raise StoreError(f"A state has no {', '.join(unknown)}. Choose of {', '.join(start)}.")
-        return start | proposal["value"]
+        return self.drawn.checked(start | proposal["value"])
 
     @traitlets.observe("state")
     def _answer(self, _change: object) -> None:

@@ -5,21 +5,23 @@ file is checked whole, then imported in short steps: others read and write meanw
 by another one of the same file.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from sqlalchemy import Connection, insert, select
 
-from dashboard.access.person import Person
+from dashboard.access.person import LONGEST_NAME, Person
 from dashboard.notes.database import EVERY_NOTE, Database
 from dashboard.notes.note import (
     AT_ONCE,
+    MOST_WORDS,
     FormerText,
     Note,
     Origin,
@@ -36,13 +38,14 @@ from dashboard.notes.note import (
     notes_of,
     now,
     read_note,
+    storable,
     text_of,
     update_note,
     view_of,
     views,
     without_direction,
 )
-from dashboard.notes.notes import check_writes, row_of_view
+from dashboard.notes.notes import check_room, check_writes, row_of_view
 from dashboard.notes.target import TITLE, lasting_link, parse_target
 from dashboard.web.errors import Refusal
 from store.phrases import many
@@ -52,7 +55,9 @@ FIRST, AHEAD = datetime(2000, 1, 1, tzinfo=UTC), timedelta(days=1)
 IMPOSSIBLE = "Its times are impossible."
 FORMAT: Literal["headscape-notes/1"] = "headscape-notes/1"
 _NO_FILE = "This is not a file of notes. Choose a file that `headscape notes export` or the page of notes wrote."
-Count = Annotated[int, Field(ge=1, lt=2**31)]
+#: The highest version that a file gives a note: its column has room for as many edits more.
+HIGHEST = 2**30
+Count = Annotated[int, Field(ge=1), AfterValidator(partial(min, HIGHEST))]
 T = TypeVar("T")
 #: Rows that a step writes: it takes a few hundredths of a second.
 ROWS = 500
@@ -70,7 +75,8 @@ def _plain(text: str) -> str:
         raise ValueError(str(refusal)) from refusal
 
 
-Words = Annotated[str, Field(max_length=200), AfterValidator(_plain)]
+Words = Annotated[str, Field(max_length=MOST_WORDS), AfterValidator(_plain)]
+Author = Annotated[str, Field(max_length=LONGEST_NAME), AfterValidator(_plain), Field(min_length=1)]
 
 
 class Record(BaseModel):
@@ -106,13 +112,13 @@ class NoteRecord(Record):
     origin: OriginRecord
     text: str
     tags: list[str]
-    author: Annotated[Words, Field(min_length=1)]
+    author: Author
     created: AwareDatetime
     edited: AwareDatetime
     version: Count
     parent: str | None
     deleted: AwareDatetime | None
-    imported_by: Words | None
+    imported_by: Author | None
     former: list[FormerRecord]
 
 
@@ -123,7 +129,7 @@ class ViewRecord(Record):
     name: str
     link: str
     origin: OriginRecord
-    author: Annotated[Words, Field(min_length=1)]
+    author: Author
     created: AwareDatetime
 
 
@@ -158,16 +164,16 @@ class Imported:
 
 
 def export_notes(database: Database) -> bytes:
-    """The file with every note and every saved view."""
+    """The file with every note and every saved view. Whatever an older server let in, the file is written and can be imported."""
 
-    def work(connection: Connection) -> NotesFile:
+    def work(connection: Connection) -> dict[str, Any]:
         every = notes_of(connection, connection.execute(select(notes).order_by(notes.c.created, notes.c.id)).all())
         saved = map(view_of, connection.execute(select(views).order_by(views.c.created, views.c.id)))
         former = every_former_text(connection)
         records = [_note_record(note, former.get(note.id, ())) for note in every]
-        return NotesFile(format=FORMAT, notes=records, views=[ViewRecord(**asdict(view)) for view in saved])
+        return {"format": FORMAT, "notes": records, "views": list(map(_record, saved))}
 
-    return database.read(work, EVERY_NOTE).model_dump_json(indent=1).encode()
+    return TypeAdapter(dict[str, Any]).dump_json(database.read(work, EVERY_NOTE), indent=1)
 
 
 def import_notes(database: Database, content: bytes, person: Person | None = None) -> Imported:
@@ -192,9 +198,16 @@ def _read(content: bytes) -> NotesFile:
         raise Refusal(_NO_FILE.replace(".", f".{where}", 1)) from error
 
 
-def _note_record(note: Note, former: Iterable[FormerText]) -> NoteRecord:
-    fields = asdict(note) | {"target": note.target.key}
-    return NoteRecord(**fields, former=[FormerRecord(**asdict(text)) for text in former])
+def _note_record(note: Note, former: Iterable[FormerText]) -> dict[str, Any]:
+    """As `NoteRecord`."""
+    names = {"target": note.target.key, "title": storable(note.title, TITLE)}
+    by = note.imported_by and storable(note.imported_by, LONGEST_NAME)
+    return _record(note) | names | {"imported_by": by, "former": list(map(asdict, former))}
+
+
+def _record(written: Note | SavedView) -> dict[str, Any]:
+    origin = {name: storable(value) for name, value in asdict(written.origin).items()}
+    return asdict(written) | {"origin": origin, "author": storable(written.author, LONGEST_NAME)}
 
 
 def _entry(record: NoteRecord) -> Entry:
@@ -256,7 +269,10 @@ def import_entries(
     database: Database, entries: Sequence[Entry], saved: Sequence[SavedView], person: Person | None
 ) -> Imported:
     """Write notes, replies after all others, then their former texts, then saved views."""
-    database.read(lambda connection: _check(connection, [note for note, _ in entries]), EVERY_NOTE)
+    own = [note for note, _ in entries]
+    _check_once(own)
+    _check_once(saved)
+    database.read(lambda connection: _check(connection, own, saved), EVERY_NOTE)
     outcomes: list[Outcome] = []
     former: list[tuple[str, FormerText]] = []
     for some in _batches(entries):
@@ -274,8 +290,16 @@ def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
     return (items[start : start + ROWS] for start in range(0, len(items), ROWS))
 
 
-def _check(connection: Connection, own: Sequence[Note]) -> None:
-    """Refuse notes that are others here, and replies to nothing."""
+def _check_once(written: Sequence[Note | SavedView]) -> None:
+    """Refuse what has the id of another of its kind in the file."""
+    for name, times in Counter(each.id for each in written).items():
+        if times > 1:
+            raise Refusal(f"The id {name} is there {times} times. Nothing was imported; leave one of them in the file.")
+
+
+def _check(connection: Connection, own: Sequence[Note], saved: Sequence[SavedView]) -> None:
+    """Refuse notes that are others here, replies to nothing, and more saved views than are listed."""
+    _check_room(connection, saved)
     names = list(dict.fromkeys(name for note in own for name in (note.id, note.parent) if name))
     known: dict[str, Note] = {}
     for start in range(0, len(names), AT_ONCE):
@@ -290,6 +314,12 @@ def _check(connection: Connection, own: Sequence[Note]) -> None:
             _check_same(note, there)
 
 
+def _check_room(connection: Connection, saved: Sequence[SavedView]) -> None:
+    known = set(connection.scalars(select(views.c.id)))
+    for corpus, more in Counter(view.origin.corpus for view in saved if view.id not in known).items():
+        check_room(connection, corpus, more)
+
+
 def _check_parent(note: Note, parent: Note | None) -> None:
     if parent is None or parent.target != note.target or parent.parent is not None:
         raise Refusal(f"Note {note.id} replies to none of the file. Nothing was imported; export the notes again.")
@@ -297,7 +327,7 @@ def _check_parent(note: Note, parent: Note | None) -> None:
 
 def _check_same(note: Note, there: Note) -> None:
     if (there.target, there.parent, there.author) != (note.target, note.parent, note.author):
-        raise Refusal(f"Note {note.id} is another one here. Nothing was imported; remove it from the file.", 409)
+        raise Refusal(f"Note {note.id} is another one here. Remove it from the file, then import that again.", 409)
 
 
 def _import_notes(entries: Sequence[Entry], person: Person | None, connection: Connection) -> list[Result]:
@@ -312,7 +342,7 @@ def _import_note(connection: Connection, note: Note, former: Sequence[FormerText
         insert_note(connection, _signed(note, person))
         return "added", of_note
     _check_same(note, there)
-    if person is not None and there.author != person.name:
+    if there.deleted or (person is not None and there.author != person.name):
         return "unchanged", []
     if note.edited <= there.edited:
         return "unchanged", [*of_note, (note.id, text_of(note))]

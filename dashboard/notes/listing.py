@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from dash import html
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock, table
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
@@ -26,6 +27,8 @@ from store import Snapshot
 MISSING = "This store no longer has it."
 #: How deep elements may lie in each other; a text that nests them deeper is shown as it was typed.
 NESTING = 20
+#: How many parts of a text are drawn, and cells of its tables; a text with more is shown as it was typed.
+MOST_TOKENS, MOST_CELLS = 6_000, 2_000
 _READER = (
     MarkdownIt("commonmark", {"html": False, "maxNesting": NESTING}).enable(["table", "strikethrough"]).disable("image")
 )
@@ -60,6 +63,7 @@ def note_json(note: Note, person: Person) -> dict[str, Any]:
     return {
         "id": note.id,
         "author": note.author,
+        "imported_by": note.imported_by,
         "created": _moment(note.created),
         "edited": _moment(note.edited) if note.version > 1 else None,
         "deleted": note.deleted is not None,
@@ -118,10 +122,13 @@ def _moment(time: datetime) -> str:
 
 def markdown(text: str) -> html.Div:
     """The components of a text in Markdown."""
-    tokens = _READER.parse(text)
-    nested = max((_depth(token.children or []) for token in tokens), default=0)
-    is_deep = max(nested, _depth(tokens)) > NESTING
-    return html.Div(html.Pre(text) if is_deep else _children(SyntaxTreeNode(tokens)), className="markdown")
+    counted = {"cells": 0}
+    tokens = _READER.parse(text, counted)
+    inner = [token.children or [] for token in tokens]
+    is_deep = max(map(_depth, [tokens, *inner])) > NESTING
+    is_large = counted["cells"] > MOST_CELLS or sum(map(len, [tokens, *inner])) > MOST_TOKENS
+    shown = html.Pre(text) if is_deep or is_large else _children(SyntaxTreeNode(tokens))
+    return html.Div(shown, className="markdown")
 
 
 def _depth(tokens: Sequence[Token]) -> int:
@@ -139,6 +146,18 @@ def is_safe(href: str) -> bool:
     return href.startswith("/") and not href.startswith("//")  # markdown-it has escaped backslashes
 
 
+def _bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """A table, as long as all of them have few cells: however short a row is, it gets as many as the header has."""
+    is_table = table(state, start, end, True)
+    if silent or not is_table:
+        return is_table
+    stop = next((line for line in range(start, end) if state.isEmpty(line)), end)
+    columns = state.src.count("|", state.bMarks[start], state.eMarks[start]) + 1
+    state.env["cells"] += columns * (stop - start)
+    return state.env["cells"] <= MOST_CELLS and table(state, start, end, False)
+
+
+_READER.block.ruler.at("table", _bounded_table, {"alt": ["paragraph", "reference"]})
 _READER.validateLink = is_safe  # type: ignore[method-assign,assignment]
 
 

@@ -31,13 +31,16 @@ from sqlalchemy import (
     update,
 )
 
-from dashboard.notes.target import Target, corpus_identity, link_of_model, model_identity, parse_target
+from dashboard.access.person import LONGEST_NAME
+from dashboard.notes.target import TITLE, Target, corpus_identity, link_of_model, model_identity, parse_target
 from dashboard.web.bounds import short_name
 from dashboard.web.errors import Refusal
 from store import Corpus
 
 #: Characters of a note, tags of it and characters of a tag, characters of a saved view's name.
 MOST_TEXT, MOST_TAGS, MOST_TAG, MOST_NAME = 10_000, 20, 40, 100
+#: Characters of a name that a store gives.
+MOST_WORDS = 200
 #: Marks, embeddings, overrides and isolates of the direction of a text.
 _DIRECTION = dict.fromkeys([0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 #: Characters of a search.
@@ -67,7 +70,7 @@ class Origin:
     def of(cls, corpus: Corpus) -> "Origin":
         """What an opened corpus is of."""
         name = str(corpus.corpus_attributes["name"])
-        return cls(model_identity(corpus), short_name(corpus)[:200], corpus_identity(corpus), name[:200])
+        return cls(model_identity(corpus), storable(short_name(corpus)), corpus_identity(corpus), storable(name))
 
 
 @dataclass(frozen=True)
@@ -199,9 +202,18 @@ def checked_name(text: str) -> str:
 
 def checked_text(text: str) -> str:
     """A text that every database can hold; Refusal where it has half a character or a control character."""
-    if any(unicodedata.category(letter) == "Cs" or (letter < " " and letter not in "\t\n\r") for letter in text):
+    if not all(map(_is_storable, text)):
         raise Refusal("The text has characters that cannot be stored. Remove control characters and send it again.")
     return text
+
+
+def _is_storable(letter: str) -> bool:
+    return unicodedata.category(letter) != "Cs" and (letter >= " " or letter in "\t\n\r")
+
+
+def storable(text: str, most: int = MOST_WORDS) -> str:
+    """A name of a store, which may hold anything, as `checked_text` takes it and without a direction; a longer one is cut."""
+    return "".join(letter if _is_storable(letter) else "\ufffd" for letter in without_direction(text))[:most]
 
 
 def without_direction(text: str) -> str:
@@ -215,7 +227,7 @@ def folded(text: str) -> str:
 
 
 def _origin() -> list[Column[str]]:
-    return [Column(name, String(200), nullable=False) for name in _ORIGIN]
+    return [Column(name, String(MOST_WORDS), nullable=False) for name in _ORIGIN]
 
 
 def _time(name: str, *, nullable: bool = False) -> Column[str]:
@@ -231,16 +243,16 @@ notes = Table(
     Column("kind", String(10), nullable=False),
     Column("target", Text, nullable=False),  # the key; too long for an index, so `place` is its hash
     Column("place", String(64), nullable=False, index=True),
-    Column("title", String(300), nullable=False),
+    Column("title", String(TITLE), nullable=False),
     *_origin(),
     Column("text", Text, nullable=False),
     Column("folded", Text, nullable=False),  # what a search reads
-    Column("author", String(200), nullable=False, index=True),
+    Column("author", String(LONGEST_NAME), nullable=False, index=True),
     _time("created"),
     _time("edited"),
     Column("version", Integer, nullable=False),
     _time("deleted", nullable=True),
-    Column("imported_by", String(200)),
+    Column("imported_by", String(LONGEST_NAME)),
     Index("ix_headscape_notes_model", "model"),
 )
 views = Table(
@@ -251,7 +263,7 @@ views = Table(
     Column("folded", String(300), nullable=False),
     Column("link", Text, nullable=False),
     *_origin(),
-    Column("author", String(200), nullable=False),
+    Column("author", String(LONGEST_NAME), nullable=False),
     _time("created"),
     UniqueConstraint("corpus", "folded"),
 )
@@ -311,8 +323,10 @@ def insert_note(connection: Connection, note: Note) -> None:
 
 
 def update_note(connection: Connection, note: Note) -> None:
-    """Write a note with its tags instead of the one with its id."""
+    """Write a note with its tags instead of the one with its id; of a deleted note no former text is left."""
     connection.execute(update(notes).where(notes.c.id == note.id), row_of(note))
+    if note.deleted:
+        connection.execute(delete(former_texts).where(former_texts.c.note == note.id))
     connection.execute(delete(tags).where(tags.c.note == note.id))
     _insert_tags(connection, note)
 

@@ -26,7 +26,6 @@ from dashboard.notes.note import (
     checked_id,
     checked_name,
     folded,
-    former_texts,
     former_texts_of,
     insert_note,
     keep_texts,
@@ -36,6 +35,7 @@ from dashboard.notes.note import (
     now,
     place_of,
     read_note,
+    storable,
     text_of,
     time_text,
     update_note,
@@ -88,7 +88,7 @@ class Notes:
         check_writes(person)
         if not target.fits(corpus):
             raise Refusal("This model and its corpus do not have what the note is about. Reload the page.", 404)
-        title = target.title(corpus)[:TITLE]
+        title = storable(target.title(corpus), TITLE)
         return self._add(_new(name, target, title, Origin.of(corpus), draft, person))
 
     def reply(self, person: Person, parent: str, draft: Draft, name: str | None = None) -> Note:
@@ -126,7 +126,6 @@ class Notes:
                 connection,
                 replace(note, text="", tags=(), version=note.version + 1, edited=time, deleted=time),
             )
-            connection.execute(delete(former_texts).where(former_texts.c.note == name))
 
         self._written(work)
 
@@ -311,8 +310,9 @@ def _counted(connection: Connection) -> dict[Target, int]:
 
 
 def _version(connection: Connection) -> str:
-    newest, count = connection.execute(select(func.max(notes.c.edited), func.count())).one()
-    return f"{newest} {count}"
+    """Every change gives a note a higher version; an import may give it an earlier time than that of the newest note."""
+    newest, versions = connection.execute(select(func.max(notes.c.edited), func.sum(notes.c.version))).one()
+    return f"{newest} {versions}"
 
 
 class SavedViews:
@@ -372,8 +372,19 @@ def _save_view(connection: Connection, view: SavedView) -> SavedView:
     if there is not None and there.author == view.author:
         return view_of(there)
     _check_name_is_free(connection, view.origin.corpus, view.name, view.id)
+    check_room(connection, view.origin.corpus, 1)
     connection.execute(insert(views), row_of_view(view))
     return view
+
+
+def check_room(connection: Connection, corpus: str, more: int) -> None:
+    """Refuse so many more saved views of a corpus, where its list would not show all."""
+    there = connection.scalar(select(func.count()).select_from(views).where(views.c.corpus == corpus)) or 0
+    if there + more > MOST_VIEWS:
+        raise Refusal(
+            f"A corpus has at most {MOST_VIEWS:,} saved views, and this would make {there + more:,}. Delete some first.",
+            409,
+        )
 
 
 def row_of_view(view: SavedView) -> dict[str, str]:

@@ -20,7 +20,7 @@ ORDERS: tuple[Order, ...] = get_args(Order)
 PER_PAGE = 50
 #: Tags, authors and models that filters offer, the most frequent first.
 OFFERED = 200
-_OWN = ("id", "title", "text", "tags", "author", "created", "edited", "parent")
+_OWN = ("id", "title", "text", "tags", "author", "created", "edited", "parent", "imported_by")
 _ORIGIN = ("model", "model_name", "corpus", "corpus_name")
 COLUMNS = ("id", "kind", "target", *_OWN[1:], *_ORIGIN)
 

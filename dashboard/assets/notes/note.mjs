@@ -29,12 +29,14 @@ function textOf({ tree, deleted }) {
 }
 
 /**
- * Who, when, and whether it was edited: the button shows the versions before.
+ * Who, when, and whether it was edited: the button shows the versions before. Whoever imports a note of somebody else
+ * is named: a file may say that anybody wrote it.
  * @param {Note} note @param {boolean} placed
  */
-function byline({ author, created, edited, reply }, placed) {
+function byline({ author, imported_by: by, created, edited, reply }, placed) {
   const name = make("b", { textContent: author, dir: "auto" });
-  const line = make("p", { className: "note-byline" }, name, moment(created));
+  const imported = by ? [make("span", {}, "imported by ", make("bdi", { textContent: by }))] : [];
+  const line = make("p", { className: "note-byline" }, name, ...imported, moment(created));
   if (placed && reply) line.append("a reply");
   if (edited)
     line.append(actionButton(`edited ${momentOf(edited)}`, "history", { className: "link", "aria-expanded": "false" }));

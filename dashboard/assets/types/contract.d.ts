@@ -232,6 +232,7 @@ interface NeuronKey {
 interface Note {
   id: string;
   author: string;
+  imported_by: string | null;
   created: string;
   edited: string | null;
   deleted: boolean;
