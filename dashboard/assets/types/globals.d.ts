@@ -27,6 +27,7 @@ interface Window {
     restyle(chart: unknown, changes: Record<string, unknown[]>): Promise<unknown>;
   };
   headscape: Record<string, unknown>;
+  firstPage?: FirstPage;
 }
 
 interface Figure {

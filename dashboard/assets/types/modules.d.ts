@@ -284,12 +284,21 @@ type NoteForm = ReturnType<typeof import("../notes/note_list.mjs").createForm>;
 type Menu = { element: HTMLElement; views: HTMLElement; save: HTMLButtonElement; why: HTMLElement };
 type Dialog = { element: HTMLDialogElement; show: (text: string) => HTMLElement };
 
-/** A page on its way, and what ends the wait for it. */
-interface Wait {
+/** What was asked of the server, what ends the wait for it, and the name of the wait. */
+interface Asked {
   request: PageRequest;
   ending: AbortController;
-  page: Promise<any>;
   wait: string;
+}
+
+/** What `first_page.js` has asked; the response is null where the server was not reached. */
+interface FirstPage extends Asked {
+  response: Promise<Response | null>;
+}
+
+/** A page on its way. */
+interface Wait extends Asked {
+  page: Promise<any>;
   key: string;
 }
 

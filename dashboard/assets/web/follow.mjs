@@ -5,6 +5,7 @@ import { neighbour, pageNow, pathOf, visit } from "./address.mjs";
 import { elementOf } from "./elements.mjs";
 import { UNREACHABLE, pause, prefetch, randomHex } from "./loading.mjs";
 import { keepTabsScrolled, showPart } from "./room.mjs";
+import { kindOf } from "./session.mjs";
 
 /** A failed request in the form of a page. @param {string} sentence */
 const problem = (sentence) => ({ problem: sentence });
@@ -12,10 +13,23 @@ const problem = (sentence) => ({ problem: sentence });
 /** @param {PageRequest} request @param {string} wait @param {AbortSignal} signal */
 async function fetchPage(request, wait, signal) {
   const body = new URLSearchParams({ ...request, wait });
-  const response = await fetch(pathOf("data/page"), { method: "POST", body, signal });
+  return pageOf(await fetch(pathOf("data/page"), { method: "POST", body, signal }));
+}
+
+/** @param {Response} response */
+async function pageOf(response) {
   const text = await response.text();
   if (text.includes('"type":"Chart"')) fetchPlotly();
   return response.ok ? JSON.parse(text) : problem(text);
+}
+
+/**
+ * The page that `assets/first_page.js` has asked for; asked for anew where something else than the server has answered.
+ * @param {FirstPage} asked
+ */
+async function firstPage({ request, wait, ending, response }) {
+  const answer = await response;
+  return answer?.ok && kindOf(answer) === "own" ? pageOf(answer) : fetchPage(request, wait, ending.signal);
 }
 
 /** What draws charts comes while the page with the first of them is put together. */
@@ -29,15 +43,18 @@ function createPages() {
   /** @type {Wait | null} */
   let waiting = null;
   /** @type {Wait | null} */
-  let ahead = null;
+  let ahead = window.firstPage ? begun(window.firstPage, firstPage(window.firstPage)) : null;
+
+  /** @param {Asked} asked @param {Promise<any>} answer @returns {Wait} */
+  function begun(asked, answer) {
+    const page = answer.catch((error) => (error.name === "AbortError" ? null : problem(UNREACHABLE)));
+    return { ...asked, page, key: JSON.stringify(asked.request) };
+  }
 
   /** @param {PageRequest} request */
   function start(request) {
-    const [ending, wait] = [new AbortController(), newWait()];
-    const page = fetchPage(request, wait, ending.signal).catch((error) =>
-      error.name === "AbortError" ? null : problem(UNREACHABLE),
-    );
-    return { request, ending, page, wait, key: JSON.stringify(request) };
+    const asked = { request, ending: new AbortController(), wait: newWait() };
+    return begun(asked, fetchPage(request, asked.wait, asked.ending.signal));
   }
 
   /** The page of a request, or null where another request followed. @param {PageRequest} request */
