@@ -9,12 +9,14 @@ import transformers
 from dashboard.compare.data import statistic_of
 from dashboard.compare.two_models import ModelPair
 from dashboard.lessons.lessons import lessons_of
+from dashboard.programs.tools import StoreTools
 from dashboard.relations.example import MarkedPair, rank_heads
+from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
 from ingest.encode.sample import review_token_set
 from ingest.run.checkpoint import find_checkpoint
 from ingest.text.reviews import find_data, read_reviews
-from store import Corpus, open_corpus
+from store import Corpus, StoreError, open_corpus
 from store.hypothesis import HypothesisSentence
 from store.kernels.dictionary import FARTHEST
 from store.replacement import mean_patterns
@@ -27,8 +29,13 @@ LAYER, HEAD = 1, 0
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    return open_corpus(make_families(tmp_path_factory.mktemp("causal") / "store", ["gpt2"]))
+def place(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return make_families(tmp_path_factory.mktemp("causal") / "store", ["gpt2"])
+
+
+@pytest.fixture(scope="module")
+def corpus(place: str) -> Corpus:
+    return open_corpus(place)
 
 
 def neighbours(sentence: HypothesisSentence) -> np.ndarray:
@@ -79,6 +86,21 @@ def test_a_mean_pattern_is_of_the_keys_that_are_seen(corpus: Corpus) -> None:
     expected /= expected.sum(axis=1, keepdims=True)
     found = mean_patterns(corpus, [(LAYER, HEAD)], corpus.tokens.token_flags.values[rows])[0]
     np.testing.assert_allclose(found, expected, rtol=0.01)
+
+
+def test_programs_are_told_the_names_of_special_tokens_that_pages_show(place: str, corpus: Corpus) -> None:
+    tools = StoreTools(ServedStore(place))
+    cards = [tools.describe_head(layer, head) for layer in range(corpus.layers) for head in range(corpus.heads)]
+    said = [text for card in cards for text in (card.does, *(role.title for role in card.roles))]
+    said += [text for role in tools.list_roles() for text in (role.title, role.meaning)]
+    assert "First token" in said
+    assert not [text for text in said if "[CLS]" in text or "[SEP]" in text]
+
+
+def test_programs_are_refused_a_ranking_by_a_token_that_no_text_has(place: str) -> None:
+    tools = StoreTools(ServedStore(place))
+    with pytest.raises(StoreError, match=r"puts no token after a text: no attention goes there\. Choose another"):
+        tools.rank_heads("to_sep")
 
 
 def test_a_whole_review_is_tokenized_as_one_text(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 import store
-from dashboard.programs.__main__ import main, protocol_server
+from dashboard.programs.__main__ import main, protocol_server, refusing
 from dashboard.programs.tools import StoreTools
 from dashboard.web.served_store import ServedStore
 from store import Corpus
@@ -178,6 +178,7 @@ def test_two_models_are_compared_head_by_head(three_models: str) -> None:
     ask, snapshot = asker(three_models), store.open_snapshot(three_models)
     names = [key_of(snapshot, name) for name in ("tiny", "second")]
     answer = ask("compare_models", other=names[1], model=names[0], count=200)
+    assert "&statistic=entropy" in answer["changed"][0]["link"]
     own, other = (
         snapshot.corpus(name).head_statistic.sel(source="all", statistic="entropy").values.ravel() for name in names
     )
@@ -185,6 +186,12 @@ def test_two_models_are_compared_head_by_head(three_models: str) -> None:
     assert [row["difference"] for row in rows] == pytest.approx((other - own).tolist(), abs=1e-5)
     divergences = [row["divergence"] for row in answer["changed"]]
     assert divergences == sorted(divergences, reverse=True)
+
+
+def test_what_an_answer_has_computed_is_kept_for_the_next(roles_store: str) -> None:
+    tools = StoreTools(ServedStore(roles_store))
+    refusing(tools.list_roles, tools.served_store.cache)()
+    assert tools.served_store.cache.size > 0
 
 
 def test_a_link_opens_the_view_and_says_what_was_changed(ask: Ask) -> None:
@@ -198,12 +205,13 @@ def test_a_link_opens_the_view_and_says_what_was_changed(ask: Ask) -> None:
     [
         ("describe_head", {"layer": 9, "head": 0}, "There is no head L9 H0. Choose one of L0 to L1 and H0 to H1."),
         ("rank_heads", {"statistic": "fame"}, "There is no 'fame'. Choose one of: to_cls, to_sep"),
+        ("rank_heads", {"statistic": "received"}, "Over all queries, attention received is 1 in every head. Choose"),
         ("heads_with_role", {"role": "hero"}, "There is no 'hero'. Choose one of: "),
         ("attention", {"sentence": 10**9, "layer": 0, "head": 0}, "is out of range. Choose 0 to "),
         ("relation_accuracy", {"relation": "love"}, "'love' is no relation of these words. Choose one of "),
         ("compare_models", {"other": "other"}, "There is no model 'other' in this store. Choose one of: "),
         ("what_arrives", {"sentence": 0}, "mixing"),
-        ("find_sentences", {"label": "sour"}, "There is no 'sour'. Choose one of: "),
+        ("find_sentences", {"label": "sour"}, "The reviews of this corpus have no labels. Leave the label out."),
         ("rank_heads", {"statistic": "entropy", "count": 0}, "greater than or equal to 1"),
     ],
 )

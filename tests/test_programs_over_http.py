@@ -83,12 +83,20 @@ def test_what_arrives_and_two_models_are_answered_too(
         ("describe_head?layer=9&head=0", 404, "Choose one of L0 to L1 and H0 to H1."),
         ("rank_heads?statistic=fame", 404, "There is no 'fame'. Choose one of: to_cls"),
         ("forget_everything", 404, "There is no question 'forget_everything'. /api/1/openapi.json lists all."),
+        ("", 404, "There is no question ''. /api/1/openapi.json lists all."),
     ],
 )
 def test_what_cannot_be_answered_is_a_sentence(api: FlaskClient, link: str, status: int, sentence: str) -> None:
     response = api.get(f"{BASE}/{link}")
     assert response.status_code == status
     assert sentence in response.text
+
+
+@pytest.mark.parametrize("address", ["/api", "/api/2/list_roles"])
+def test_another_version_of_the_interface_is_not_there(api: FlaskClient, address: str) -> None:
+    response = api.get(address)
+    assert response.status_code == 404
+    assert response.text.startswith("There is no question ")
 
 
 def test_the_interface_only_reads(api: FlaskClient) -> None:

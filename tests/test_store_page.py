@@ -1,6 +1,7 @@
 """Page Store: settings in words, the ingest under way, the history and what changed since a snapshot."""
 
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -80,6 +81,16 @@ def test_a_command_repeats_the_settings_without_places() -> None:
     written = command(DEFAULTS | {"model": "/home/reader/bert", "max_length": 64})
     assert "--max-length=64" in written
     assert "--model" not in written
+
+
+def test_a_shell_reads_a_command_as_its_settings_are() -> None:
+    written = command({"text": "review text", "data_split": "train[:10%]; echo x"})
+    assert shlex.split(written.replace("\\\n", "")) == [
+        "headscape",
+        "ingest",
+        "--text=review text",
+        "--data-split=train[:10%]; echo x",
+    ]
 
 
 def test_the_former_name_of_the_page_still_leads_to_it(tiny_store: str) -> None:

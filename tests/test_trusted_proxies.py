@@ -44,6 +44,11 @@ def test_a_trusted_proxy_says_who_the_client_is(peer: str) -> None:
     assert answered["peer"] == peer
 
 
+@pytest.mark.parametrize(("peer", "trusted"), [("10.0.0.5", True), ("::ffff:10.0.0.5", True), ("11.0.0.5", False)])
+def test_a_network_of_ipv4_may_be_written_as_one_of_ipv6(peer: str, trusted: bool) -> None:
+    assert (peer in address_list(["::ffff:10.0.0.0/104"], flag="--trusted-proxies")) is trusted
+
+
 @pytest.mark.parametrize("peer", ["10.0.0.2", "10.2.0.1", "::1", "fe80::1%eth0", UNIX, "", "localhost"])
 def test_nobody_else_does(peer: str) -> None:
     answered = seen(

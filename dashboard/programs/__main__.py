@@ -48,12 +48,13 @@ def protocol_server(tools: Any) -> Any:
     server = MCPServer("headscape", instructions=INSTRUCTIONS, version=version("headscape"), log_level="WARNING")
     for name in tool_names():
         reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-        server.add_tool(refusing(getattr(tools, name)), name=name, annotations=reads)
+        answer = refusing(getattr(tools, name), tools.served_store.cache)
+        server.add_tool(answer, name=name, annotations=reads)
     return server
 
 
-def refusing(tool: Callable[..., Any]) -> Callable[..., Any]:
-    """A tool whose refusal is its sentence, for the program to read; without it the program would be told nothing of the cause."""
+def refusing(tool: Callable[..., Any], cache: Any) -> Callable[..., Any]:
+    """A tool that computes what it has not computed before, and whose refusal is its sentence, for the program to read."""
     from mcp.server.mcpserver.exceptions import ToolError
 
     from dashboard.web.errors import Refusal
@@ -61,7 +62,7 @@ def refusing(tool: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(tool)
     def answer(**asked: Any) -> Any:
         try:
-            return tool(**asked)
+            return cache.run(tool, **asked)
         except (StoreError, Refusal) as error:
             raise ToolError(str(error)) from error
 

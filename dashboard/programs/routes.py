@@ -63,8 +63,10 @@ def register(server: Flask, served_store: ServedStore) -> None:
         answer: Callable[..., object] = getattr(tools, name)
         return Response(question.answer.dump_json(answer(**asked)), mimetype="application/json")
 
-    @server.get(f"{BASE}/<path:other>")
+    @server.get("/api", defaults={"other": ""})
+    @server.get("/api/<path:other>")
     def unknown(other: str) -> Response:
+        other = other.removeprefix(f"{VERSION}/")
         raise Refusal(f"There is no question {other[:80]!r}. {BASE}/openapi.json lists all.", 404)
 
 

@@ -42,11 +42,12 @@ from dashboard.statistics.heads import label_of
 from dashboard.web.bounds import on_same_corpus
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
+from dashboard.web.special_names import applies, in_names, special_names
 from dashboard.web.state import LinkState, encode_fields
 from store import Corpus
 from store.kernels.rules import RULES
 from store.repository.errors import NotIngested, StoreError, check_head
-from store.schema.model import SOURCES, STATISTICS, head_name
+from store.schema.model import SOURCES, STATISTICS, head_name, varying_statistics
 
 #: Deciles of sentences by what a head does in them.
 DECILES = 10
@@ -96,17 +97,24 @@ class StoreTools:
     ) -> RankedHeads:
         """The heads with the largest or the smallest mean of a statistic over the corpus."""
         corpus = self._corpus(model)
-        values = values_of(corpus.head_statistic, _known(statistic, STATISTICS), _known(queries, SOURCES))
+        _check_ranking(corpus, _known(statistic, STATISTICS), _known(queries, SOURCES))
+        values = values_of(corpus.head_statistic, statistic, queries)
         heads = largest_first(-values if order == "smallest" else values, count)
         ranked = self._numbers(corpus, statistic, queries, heads)
         title, unit = STATISTICS[statistic].title, STATISTICS[statistic].unit
-        return RankedHeads(f"{title}, {order} first", unit, len(ranked), values.size, ranked)
+        return RankedHeads(_said(corpus, f"{title}, {order} first"), unit, len(ranked), values.size, ranked)
 
     def list_roles(self, model: ModelName = "") -> list[Role]:
         """The roles that the test finds in at least one head, and in how many; a role says what a head attends to."""
-        shares = shares_of(self._corpus(model))
+        corpus = self._corpus(model)
+        shares = shares_of(corpus)
         return [
-            Role(name, RULES[name].title, what_a_role_does(name), len(shares.heads_of(name)))
+            Role(
+                name,
+                _said(corpus, RULES[name].title),
+                _said(corpus, what_a_role_does(name)),
+                len(shares.heads_of(name)),
+            )
             for name in shares.found_roles
         ]
 
@@ -122,7 +130,9 @@ class StoreTools:
         heads = shares.heads_of(_known(role, shares.tested))
         bias = shares.bias[shares.tested.index(role)]
         ranked = [self._ranked(corpus, head, float(bias[head]), place) for place, head in enumerate(heads[:count], 1)]
-        return RankedHeads(f"role: {RULES[role].title}", "times an average word", len(ranked), len(heads), ranked)
+        return RankedHeads(
+            _said(corpus, f"role: {RULES[role].title}"), "times an average word", len(ranked), len(heads), ranked
+        )
 
     def describe_head(self, layer: LayerNumber, head: HeadNumberInLayer, model: ModelName = "") -> HeadCard:
         """What is known of one head: roles with their tests, every statistic with interval and rank, relations at which it is best."""
@@ -132,8 +142,8 @@ class StoreTools:
         return HeadCard(
             head_name(layer, head),
             corpus.title,
-            str(corpus.head_roles.values[layer, head]) if known else "The store has no roles of heads.",
-            label_of(corpus, layer, head),
+            _said(corpus, str(corpus.head_roles.values[layer, head])) if known else "The store has no roles of heads.",
+            _said(corpus, label_of(corpus, layer, head)),
             _roles(corpus, layer, head) if known else [],
             [number for name in STATISTICS for number in self._numbers(corpus, name, "all", [(layer, head)])],
             _best_at(corpus, layer, head),
@@ -149,6 +159,8 @@ class StoreTools:
     ) -> FoundSentences:
         """Sentences of the corpus with some words or a label, in the order of the corpus."""
         corpus = self._corpus(model)
+        if label and not corpus.label_names:
+            raise StoreError("The reviews of this corpus have no labels. Leave the label out.")
         if label:
             _known(label, corpus.label_names)
         conditions = SentenceFilter(words, label)
@@ -245,7 +257,7 @@ class StoreTools:
                 float(difference.change.mean[head]),
                 float(difference.change.low[head]),
                 float(difference.change.high[head]),
-                self._link(corpus, "compare", layer=head[0], head=head[1], other=second.name),
+                self._link(corpus, "compare", layer=head[0], head=head[1], other=second.name, statistic=statistic),
             )
             for head in ranked_heads(changed, "divergence")[:count]
         ]
@@ -270,7 +282,8 @@ class StoreTools:
         weights = corpus.weights(sentence, layer=corpus.layers - 1).mean(axis=0)
         share, attention = ((rows.mean(0) if target is None else rows[target]) for rows in (shares, weights))
         of = "the mean of all tokens" if target is None else pieces[target]
-        link = self._link(corpus, "sentence", sentence=sentence, rollout="globenc", layer=corpus.layers - 1)
+        last, queries = corpus.layers - 1, None if target is None else str(target)
+        link = self._link(corpus, "sentence", sentence=sentence, rollout="globenc", layer=last, queries=queries)
         numbers = zip(pieces, share.tolist(), attention.tolist(), strict=True)
         return Arrival(sentence, of, [Arriving(place, *each) for place, each in enumerate(numbers)], link)
 
@@ -297,7 +310,8 @@ class StoreTools:
 
     def _ranked(self, corpus: Corpus, head: tuple[int, int], value: float, rank: int) -> HeadNumber:
         link = self._link(corpus, "head", layer=head[0], head=head[1])
-        return HeadNumber(head_name(*head), *head, value, None, None, rank, label_of(corpus, *head), link)
+        label = _said(corpus, label_of(corpus, *head))
+        return HeadNumber(head_name(*head), *head, value, None, None, rank, label, link)
 
     def _numbers(
         self, corpus: Corpus, statistic: str, queries: str, heads: Sequence[tuple[int, int]]
@@ -313,7 +327,7 @@ class StoreTools:
                 _finite(low[head]),
                 _finite(high[head]),
                 int(place[head]) if np.isfinite(place[head]) else None,
-                label_of(corpus, *head),
+                _said(corpus, label_of(corpus, *head)),
                 link,
             )
             for head in heads
@@ -372,13 +386,14 @@ def _roles(corpus: Corpus, layer: int, head: int) -> list[RoleOfHead]:
     return [
         RoleOfHead(
             role.name,
-            role.title,
+            _said(corpus, role.title),
             role.share,
             _finite(role.test.bias) if role.test else None,
             _finite(role.test.p) if role.test else None,
             role.test.holds if role.test else None,
         )
         for role in roles_of_head(corpus.roles.isel(layer=layer, head=head), tests)
+        if applies(corpus, role.title)
     ]
 
 
@@ -396,6 +411,22 @@ def _best_at(corpus: Corpus, layer: int, head: int) -> list[RelationOfHead]:
         for best in _best(corpus)
         if (best.layer, best.head) == (layer, head)
     ]
+
+
+def _check_ranking(corpus: Corpus, statistic: str, queries: str) -> None:
+    """Raise StoreError where no head differs from another in a statistic."""
+    title = STATISTICS[statistic].title
+    if statistic not in varying_statistics(queries):
+        raise StoreError(f"Over all queries, {title} is 1 in every head. Choose another statistic, or other queries.")
+    if not applies(corpus, title):
+        raise StoreError(
+            "This model's tokenizer puts no token after a text: no attention goes there. Choose another statistic."
+        )
+
+
+def _said(corpus: Corpus, text: str) -> str:
+    """A text with the special tokens named as pages name them."""
+    return in_names(text, special_names(corpus))
 
 
 def _known(name: str, names: Collection[str]) -> str:

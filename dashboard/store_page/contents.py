@@ -1,6 +1,7 @@
 """What a store holds: each model with the settings and the command of its ingest, and each corpus."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from shlex import quote
 from typing import Any
 
 import dash_mantine_components as dmc
@@ -30,7 +31,7 @@ def readable_settings(settings: Settings) -> dict[str, str]:
 def command(settings: Settings) -> str:
     """The command of an ingest with these settings, without places on the server."""
     flags = [
-        f"--{name.replace('_', '-')}={value}"
+        quote(f"--{name.replace('_', '-')}={value}")
         for name, value in settings.items()
         if value is not None and name not in PLACES
     ]

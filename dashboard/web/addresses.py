@@ -28,6 +28,8 @@ UNIX_PREFIX = "unix:"
 FORWARDED = ("HTTP_X_FORWARDED_", "HTTP_FORWARDED")
 #: What a host may be, where one is refused.
 ADDRESSES = "Give 127.0.0.1 for this machine alone, or 0.0.0.0 for its networks."
+#: Bits of an address of IPv6 before the address of IPv4 that it stands for (RFC 4291, section 2.5.5.2).
+_MAPPED_BITS = 96
 #: Bytes of the path of a unix socket (unix(7)).
 LONGEST_PATH = 107
 
@@ -79,12 +81,16 @@ def address_list(names: Iterable[str], *, flag: str) -> AddressList:
 
 def _network(name: str, flag: str) -> IPv4Network | IPv6Network:
     try:
-        return ip_network(name)
+        network = ip_network(name)
     except ValueError as error:
         raise ValueError(
             f"{flag}={name} is not an address. Write addresses such as 10.0.0.1, networks such as 10.0.0.0/24, or unix, "
             "separated by commas."
         ) from error
+    mapped = network.network_address.ipv4_mapped if isinstance(network, IPv6Network) else None
+    if mapped is None or network.prefixlen < _MAPPED_BITS:
+        return network
+    return IPv4Network((mapped, network.prefixlen - _MAPPED_BITS))  # clients are looked up by their address of IPv4
 
 
 def follow_proxies(server: "Flask", trusted: AddressList, identity: str = "") -> None:
