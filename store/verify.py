@@ -17,8 +17,9 @@ from store.features import TOKEN_ARRAYS, Features
 from store.kernels.attention import attention_pattern
 from store.kernels.features import summed_cosine
 from store.kernels.heads import LARGEST_DIVERGENCE
+from store.kernels.mask import Mask
 from store.kernels.roles import Sieves
-from store.kernels.rules import SentenceTokens, targets_of
+from store.kernels.rules import targets_of
 from store.kernels.statistics import sink_threshold, token_statistics
 from store.means import intervals_of_blocks, means_of_blocks, sum_of_blocks
 from store.mend import older_branches
@@ -221,12 +222,13 @@ def _disagreement(corpus: Corpus, rows: slice, read: list[xr.DataArray]) -> floa
     query, key, norm = (array.values.astype(np.float32) for array in read[:3])
     stored, stored_mixed = read[3:]
     flags = corpus.tokens.token_flags.values[rows]
-    expected = token_statistics(_patterns(corpus, query, key), flags, np.ones(len(flags), bool), norm)
+    layers, every = zip(_patterns(corpus, query, key), norm, corpus.masks, strict=True), np.ones(len(flags), bool)
+    expected = np.stack([token_statistics(pattern, flags, every, own, mask) for pattern, own, mask in layers], axis=1)
     names = list(stored.statistic.values)
     lacking = [names.index(name) for name in corpus.missing_statistics]
     error: NDArray[np.float64] = np.abs(stored.values.astype(np.float64) - expected) / (1 + np.abs(expected))
     error[[names.index("attended_keys"), *lacking]] = 0
-    error[names.index("to_sink"), _may_be_a_sink(expected[names.index("received")])] = 0
+    error[names.index("to_sink"), _may_be_a_sink(expected[names.index("received")], corpus.masks)] = 0
     mixed = 1 - expected[names.index("to_self")].mean(axis=1)
     return max(_largest(error), _largest(stored_mixed.values.astype(np.float64) - mixed))
 
@@ -243,10 +245,11 @@ def _largest(error: NDArray[np.float64]) -> float:
     return float(np.nan_to_num(np.abs(error), nan=np.inf).max())
 
 
-def _may_be_a_sink(received: NDArray[np.float32]) -> NDArray[np.bool_]:
+def _may_be_a_sink(received: NDArray[np.float32], masks: Sequence[Mask]) -> NDArray[np.bool_]:
     """Heads in which a token is so near the sink threshold that a rounding error decides: (layer, head)."""
-    rows = np.float64(received.shape[-1])
-    return np.asarray((np.abs(received - sink_threshold(rows)) < TOLERANCE * rows).any(axis=-1))
+    rows = received.shape[-1]
+    threshold = np.stack([sink_threshold(rows, rows, mask) for mask in masks])[:, None]
+    return np.asarray((np.abs(received - threshold) < TOLERANCE * rows).any(axis=-1))
 
 
 def _wrong_mixing(corpus: Corpus, group: zarr.Group, recomputed: int) -> Iterator[str]:
@@ -344,14 +347,11 @@ def _wrong_roles(corpus: Corpus, recomputed: int) -> Iterator[str]:
     names = biases.sieve.values.tolist()
     for place, sentence in enumerate(biases.sentence.values.tolist()[:recomputed]):
         weights = corpus.weights(sentence)
-        sieves = {mask: _sieves(names, corpus.rule_text.sentence(sentence, mask)) for mask in {*corpus.masks}}
+        tokens = {mask: corpus.rule_text.sentence(sentence, mask) for mask in {*corpus.masks}}
+        sieves = {mask: Sieves.of(targets_of(names, of) > 0, of.is_word, mask) for mask, of in tokens.items()}
         expected = np.stack([sieves[mask].bias(of_layer) for mask, of_layer in zip(corpus.masks, weights, strict=True)])
         if not np.allclose(biases.values[:, :, place], expected, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
             yield f"{corpus.name}: the biases of roles in sentence {sentence} do not follow from its attention."
-
-
-def _sieves(names: Sequence[str], tokens: SentenceTokens) -> Sieves:
-    return Sieves.of(targets_of(names, tokens) > 0, tokens.is_word, tokens.mask)
 
 
 def wrong_features(corpus: Corpus) -> Iterator[str]:

@@ -12,7 +12,9 @@ from torch import Tensor
 
 from ingest.encode.counted_attention import Counted, Sentences, attend_and_summarize
 from store.kernels.attention import attention_pattern, output_gram, value_norm
-from store.kernels.statistics import offset_profile, summed_pattern, token_statistics
+from store.kernels.bias import AttentionBias, LayerBias
+from store.kernels.mask import Mask
+from store.kernels.statistics import SINK, SINK_OF_UNIFORM, offset_profile, summed_pattern, token_statistics
 from store.schema.corpus import CLS, PUNCTUATION, SEP
 from store.schema.model import STATISTICS
 
@@ -70,6 +72,23 @@ def test_statistics_are_those_of_the_definitions(lengths: list[int], seed: int, 
     for name, own, other in zip(STATISTICS, attend_and_summarize(*case).statistics, wanted, strict=True):
         expected = other.transpose(1, 2)[defined.real].T
         np.testing.assert_allclose(own, expected, rtol=1e-4, atol=2e-5, err_msg=name)
+
+
+@given(LENGTHS, st.integers(0, 1 << 16), st.sampled_from([Mask(causal=True), Mask(window=2)]))
+def test_sinks_are_those_of_the_definition_where_queries_do_not_see_every_key(
+    lengths: list[int], seed: int, mask: Mask
+) -> None:
+    case, place = random_case(lengths, seed=seed, sharpness=2), list(STATISTICS).index("to_sink")
+    found = attend_and_summarize(*case, bias=AttentionBias([LayerBias(mask)])).statistics[place]
+    bounds = np.cumsum([0, *lengths])
+    for start, stop in pairwise(bounds.tolist()):
+        query, key = (vectors[start:stop].transpose(0, 1).double() for vectors in (case.query, case.key))
+        logits = query @ key.transpose(1, 2) / CHANNELS**0.5
+        pattern = torch.softmax(logits.masked_fill(~torch.from_numpy(mask.pairs(stop - start)), -torch.inf), -1)
+        even = (mask.pairs(stop - start) / mask.pairs(stop - start).sum(axis=1, keepdims=True)).sum(axis=0)
+        sinks = pattern.sum(dim=1) > torch.from_numpy(np.maximum(SINK * (stop - start), SINK_OF_UNIFORM * even))
+        expected = (pattern * sinks[:, None]).sum(dim=-1)
+        np.testing.assert_allclose(found[:, start:stop], expected, rtol=1e-4, atol=2e-5)
 
 
 @given(LENGTHS, st.integers(0, 1 << 16))

@@ -146,6 +146,29 @@ def test_a_sink_of_three_tokens_gets_half_more_than_uniform_attention_gives(
 
 
 @LIBRARIES
+@pytest.mark.parametrize("tokens", [1, 2, 3, 5, 9, 17, 18, 30])
+def test_even_attention_to_earlier_tokens_has_no_sink(tokens: int, make: Any) -> None:
+    """The first token gets 1 + 1/2 + 1/3 of three queries, more than 0.3 of them and more than 1.5."""
+    seen = np.tri(tokens)
+    even = (seen / seen.sum(axis=1, keepdims=True))[None]
+    given = make(even), make(np.zeros(tokens, np.uint8)), make(np.ones(tokens, bool)), make(np.ones((1, tokens)))
+    numbers = token_statistics(*given, Mask(causal=True))
+    np.testing.assert_array_equal(np.asarray(numbers)[list(STATISTICS).index("to_sink")], 0)
+
+
+@LIBRARIES
+def test_a_sink_of_earlier_tokens_gets_half_more_than_even_attention_gives(make: Any) -> None:
+    """The first of two tokens gets at most 2, and by even attention 1.5."""
+    for tokens, weight, expected in ((2, 1, 0), (5, 0.9, 0.9)):
+        pattern = np.eye(tokens) * (1 - weight)
+        pattern[:, 0] += weight
+        given = make(pattern[None]), make(np.zeros(tokens, np.uint8)), make(np.ones(tokens, bool))
+        numbers = token_statistics(*given, make(np.ones((1, tokens))), Mask(causal=True))
+        found = np.asarray(numbers)[list(STATISTICS).index("to_sink")][0, -1]
+        assert found == pytest.approx(expected)
+
+
+@LIBRARIES
 def test_shares_by_norm_are_those_by_weight_where_all_norms_are_equal(make: Any) -> None:
     pattern = np.random.default_rng(0).dirichlet(np.ones(4), size=(1, 4))
     flags = np.array([CLS, 0, PUNCTUATION, SEP], np.uint8)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.run.compiled import njit
-from store.kernels.statistics import ATTENDED, SINK, SINK_OF_UNIFORM
+from store.kernels.statistics import ATTENDED
 from store.schema import check_complete
 from store.schema.corpus import OPENS, PUNCTUATION, SEP
 from store.schema.model import FARTHEST, OFFSETS, STATISTICS
@@ -72,6 +72,7 @@ def accumulate_statistics(
     starts: Numbers,
     flags: Flags,
     norms: Singles,
+    thresholds: Doubles,
     statistics: Singles,
     profile: Doubles,
     received_at: Doubles,
@@ -87,6 +88,8 @@ def accumulate_statistics(
         First token of each sentence, and the one after the last: (sentence + 1,).
     flags, norms
         Token flags of the schema (token,), and value norms (head, token).
+    thresholds
+        `sink_threshold` of each token: (sentence, token).
     statistics
         Becomes `token_statistics`: (statistic, head, token).
     profile, received_at
@@ -116,7 +119,8 @@ def accumulate_statistics(
                 _add_offsets(near, row, query)
                 rows[query, tokens:] = 0
             rows[tokens:] = 0
-            _of_keys(out, at, rows, norm, received[:tokens], of_cls, of_sep, of_punctuation)
+            sinks = np.flatnonzero(received[:tokens] > thresholds[sentence, :tokens])
+            _of_keys(out, at, rows, norm, received[:tokens], of_cls, of_sep, of_punctuation, sinks)
             for offset in range(len(near)):
                 profile[head, offset] += near[offset] / tokens
             for key in range(tokens):
@@ -243,11 +247,10 @@ def _of_keys(
     of_cls: Numbers,
     of_sep: Numbers,
     of_punctuation: Numbers,
+    sinks: Numbers,
 ) -> None:
     """Statistics of the rows of a sentence that are sums over few keys, and what each key receives."""
-    tokens = len(received)
-    sinks = np.flatnonzero(received > max(SINK * tokens, SINK_OF_UNIFORM))
-    for query in range(tokens):
+    for query in range(len(received)):
         row, whole = rows[query], out[at.norm_to_self, query]
         out[at.received, query] = received[query]
         out[at.norm_to_self, query] = row[query] * norm[query] / whole

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ingest.family.protocol import LayerParts
-from store.kernels.bias import AttentionBias
+from store.kernels.bias import AttentionBias, masks_of
+from store.kernels.statistics import sink_threshold
 from store.schema.model import OFFSETS, RATIOS, STATISTICS
 
 #: Rows of the products for which the order of a weight is chosen. With another number it is less than the best.
@@ -209,6 +210,7 @@ def _count_heads(
         sentences.starts,
         sentences.flags,
         counted.value_norm[own].numpy(),
+        sink_threshold(sentences.lengths, pattern.shape[-1], masks_of(bias, 1)[0]),
         counted.statistics[:, own].numpy(),
         counted.profile.T[own].numpy(),
         counted.received_at.T[own].numpy(),

@@ -23,7 +23,7 @@ from ingest.run.parallel import one_thread_each
 from ingest.run.settings import Settings
 from ingest.text.blocks import Batch, Block, make_batches
 from store.kernels.attention import attention_pattern, value_norm
-from store.kernels.bias import AttentionBias
+from store.kernels.bias import AttentionBias, masks_of
 from store.kernels.intervals import squared_sums
 from store.kernels.statistics import (
     offset_profile,
@@ -319,7 +319,7 @@ class Encoder:
         # All sentences of a head in one product: one a sentence would take four times as long.
         norms = value_norm(value.flatten(0, 1).transpose(0, 1), self._grams[layer])
         norms = norms.unflatten(1, batch.real.shape).transpose(0, 1)
-        statistics = token_statistics(pattern, batch.flags, batch.real, norms)
+        statistics = token_statistics(pattern, batch.flags, batch.real, norms, masks_of(self._of_layer(layer), 1)[0])
         summed = buffers.exact(summed_pattern(pattern, batch.real))
         ratios = self._projections[layer].mixing(pattern, value, capture.layer_input[layer], capture.projected[layer])
         return LayerNumbers(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from store.kernels import AnyArray, as_float, namespace
 from store.kernels.mask import EVERY_KEY, Mask
@@ -20,11 +20,14 @@ from store.schema.model import FARTHEST, SOURCES, STATISTICS
 ATTENDED = 0.05
 #: A token is a sink where its mean weight over the queries of the sentence is above this (Gu et al. 2024, epsilon) ...
 SINK = 0.3
-#: ... and above this multiple of uniform attention, which is larger in sentences of fewer than 5 tokens.
-SINK_OF_UNIFORM = 1.5
+#: ... and above this multiple of that under uniform attention, which is larger in sentences of fewer than 5 tokens; where queries
+#: see no later key, the first keys get more of it, and it is larger in sentences of fewer than `LONG` tokens.
+SINK_OF_UNIFORM, LONG = 1.5, 18
 
 
-def token_statistics(pattern: AnyArray, flags: AnyArray, real: AnyArray, value_norm: AnyArray) -> AnyArray:
+def token_statistics(
+    pattern: AnyArray, flags: AnyArray, real: AnyArray, value_norm: AnyArray, mask: Mask = EVERY_KEY
+) -> AnyArray:
     """Statistics of each token, in the order and with the formulas of `store.schema.model.STATISTICS`.
 
     Parameters
@@ -37,6 +40,8 @@ def token_statistics(pattern: AnyArray, flags: AnyArray, real: AnyArray, value_n
         (..., token), False for padding, whose statistics have no meaning.
     value_norm
         Value norms ||f(x)|| (..., head, token) (Kobayashi et al. 2020).
+    mask
+        Which keys a query sees.
 
     Returns
     -------
@@ -44,7 +49,7 @@ def token_statistics(pattern: AnyArray, flags: AnyArray, real: AnyArray, value_n
     """
     xp = namespace(pattern)
     received = xp.matmul(as_float(real, like=pattern)[..., None, None, :], pattern)[..., 0, :]
-    sums = _sums_over_keys(pattern, flags, _sinks(received, real), value_norm)
+    sums = _sums_over_keys(pattern, flags, _sinks(received, real, mask), value_norm)
     whole = xp.clip(sums[..., 7], xp.finfo(pattern.dtype).tiny, None)
     given = Patterns(pattern, flags, value_norm, received, _at_offset(pattern, 0), sums, whole)
     return xp.stack([FORMULAS[name](given) for name in STATISTICS])
@@ -106,15 +111,38 @@ def _sums_over_keys(pattern: AnyArray, flags: AnyArray, sinks: AnyArray, value_n
     return xp.matmul(pattern, xp.concatenate([classes, sinks[..., None], classes * norms, norms], -1))
 
 
-def _sinks(received: AnyArray, real: AnyArray) -> AnyArray:
+def _sinks(received: AnyArray, real: AnyArray, mask: Mask) -> AnyArray:
     """1 for sinks, 0 for other keys: (..., head, token)."""
-    rows = as_float(real, like=received).sum(axis=-1)[..., None, None]
-    return as_float(received > sink_threshold(rows), like=received)
+    rows = as_float(real, like=received).sum(axis=-1)
+    if mask.hides:
+        threshold = as_float(sink_threshold(rows.tolist(), real.shape[-1], mask), like=received)[..., None, :]
+    else:  # of all tokens the same: a look at the lengths would wait for a GPU
+        threshold = namespace(rows).clip(SINK * rows, SINK_OF_UNIFORM, None)[..., None, None]
+    return as_float(received > threshold, like=received)
 
 
-def sink_threshold(rows: AnyArray) -> AnyArray:
-    """Attention that a token must receive in total, from the `rows` queries of its sentence, to be a sink."""
-    return namespace(rows).clip(SINK * rows, SINK_OF_UNIFORM, None)
+def sink_threshold(lengths: ArrayLike, longest: int, mask: Mask = EVERY_KEY) -> NDArray[np.float64]:
+    """Attention that each token must receive in total to be a sink, from all queries of its sentence.
+
+    Parameters
+    ----------
+    lengths
+        Tokens of each sentence: (...).
+    longest
+        Tokens with a threshold in each sentence, of which those beyond its length have no meaning.
+    mask
+        Which keys a query sees.
+
+    Returns
+    -------
+    (..., token).
+    """
+    tokens = np.asarray(lengths, np.int64)
+    threshold = np.repeat(np.maximum(SINK * tokens, SINK_OF_UNIFORM)[..., None], longest, axis=-1)
+    for size in {*tokens[tokens < LONG].tolist()} if mask.hides else ():
+        even = (mask.pairs(size) / mask.seen_keys(size)[:, None]).sum(axis=0)
+        threshold[tokens == size, :size] = np.maximum(SINK * size, SINK_OF_UNIFORM * even)
+    return threshold
 
 
 def confidence(pattern: AnyArray, flags: AnyArray) -> AnyArray:
