@@ -99,9 +99,9 @@ STATISTICS: Mapping[str, Statistic] = {
     "to_sink": Statistic(
         "attention to sinks",
         "share",
-        "sum of p(i,j) over j whose mean weight over the n rows is above 0.3 and above 1.5 / n",
+        "sum of p(i,j) over j whose mean weight over the n rows is above 0.3 and above 1.5 times that of even attention",
         "Share of a query's attention weight on sinks: tokens that most queries attend to strongly.",
-        "Gu et al. 2024, threshold 0.3, or 1.5 / n if that is more",
+        "Gu et al. 2024, threshold 0.3, or 1.5 times even attention if that is more",
     ),
     "norm_to_cls": _norm_share("[CLS]", "j = [CLS]"),
     "norm_to_sep": _norm_share("[SEP]", "j = [SEP]"),
