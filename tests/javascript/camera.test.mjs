@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   betweenCameras,
+  createCameraControl,
   dataToScreen,
   formatCamera,
   parseCamera,
@@ -11,6 +12,7 @@ import {
   withCamera,
   zoomCamera,
 } from "../../dashboard/assets/canvas/camera.mjs";
+import { fitPanels } from "../../dashboard/assets/canvas/layout.mjs";
 
 const isNear = (place, other) => place.forEach((value, i) => assert.ok(Math.abs(value - other[i]) < 1e-9));
 
@@ -58,3 +60,41 @@ test("an animation begins and ends at its cameras", () => {
     Object.values(to),
   );
 });
+
+/** The zooms and openings of so many presses of the button that zooms in. */
+function zoomedIn(count, columns, cards, presses) {
+  const nothing = () => {};
+  const panels = {
+    painter: {},
+    picture: { cards },
+    layout: fitPanels({ count, columns, dimensions: 2, width: 900, height: 600 }),
+    camera: startCamera(),
+    frame: { dataset: {} },
+    hover: { hide: nothing },
+    detail: { moved: nothing },
+    layer: { moved: nothing },
+    cameraLink: { write: nothing },
+    paint: nothing,
+    openAt: () => done.push("opened"),
+  };
+  const done = [];
+  const control = createCameraControl(panels);
+  for (let press = 0; press < presses; press++) {
+    control.zoomIn();
+    done.push(panels.camera.zoom);
+  }
+  return done;
+}
+
+test("two panels with cards zoom as often as one likes and open nothing", () =>
+  assert.deepEqual(zoomedIn(2, 2, ["a", "b"], 4), [1.5, 2.25, 3.375, 5.0625]));
+
+for (const [count, columns] of [
+  [4, 4],
+  [4, 1],
+])
+  test(`of ${count} heads in ${columns} column(s) one opens after two steps that zoomed`, () =>
+    assert.deepEqual(zoomedIn(count, columns, null, 2), [1.5, "opened", 2.25]));
+
+test("of six rows of twelve heads one opens once it fills the frame", () =>
+  assert.equal(zoomedIn(72, 12, null, 5).indexOf("opened"), 4));

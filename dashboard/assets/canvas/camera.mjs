@@ -108,6 +108,8 @@ export function parseCamera(text, dimensions) {
 
 /** Share of the frame that a panel fills when zooming by the wheel opens its head. */
 const OPENS_AT = 0.9;
+/** A panel of a single row or column fills the frame from the start: so much is zoomed before a head opens. */
+const LEAST_ZOOM = ZOOM_STEP ** 2;
 /** Milliseconds of an animation, and from the last movement until the address bar has it. */
 const [ANIMATION_MS, LINK_DELAY_MS] = [350, 250];
 
@@ -149,10 +151,11 @@ export function createCameraControl(panels) {
   /** @param {number} factor */
   function zoom(factor, px = panels.layout.width / 2, py = panels.layout.height / 2) {
     if (!panels.painter || state.animating) return;
-    const { layout, choosesPoints } = panels;
-    const most = choosesPoints ? MOST_ZOOM : fillingZoom(layout);
+    const { layout } = panels;
+    const opens = !panels.choosesPoints && !panels.picture.cards;
+    const most = opens ? Math.max(LEAST_ZOOM, fillingZoom(layout)) : MOST_ZOOM;
     look(zoomCamera(panels.camera, factor, acrossScreen(layout, px), 1 - py / layout.height, most));
-    if (!choosesPoints && factor > 1 && panels.camera.zoom >= OPENS_AT * most) panels.openAt(px, py);
+    if (opens && factor > 1 && panels.camera.zoom >= OPENS_AT * most) panels.openAt(px, py);
   }
 
   function zoomIn() {
