@@ -3,6 +3,7 @@ import { test } from "node:test";
 import {
   betweenCameras,
   createCameraControl,
+  createCameraLink,
   dataToScreen,
   formatCamera,
   parseCamera,
@@ -61,12 +62,13 @@ test("an animation begins and ends at its cameras", () => {
   );
 });
 
-/** The zooms and openings of so many presses of the button that zooms in. */
-function zoomedIn(count, columns, cards, presses) {
+/** What a camera acts on, with so many panels. */
+function zoomedPanels(count, columns, picture) {
   const nothing = () => {};
-  const panels = {
+  return {
     painter: {},
-    picture: { cards },
+    picture,
+    pictureNow: picture,
     layout: fitPanels({ count, columns, dimensions: 2, width: 900, height: 600 }),
     camera: startCamera(),
     frame: { dataset: {} },
@@ -75,9 +77,14 @@ function zoomedIn(count, columns, cards, presses) {
     layer: { moved: nothing },
     cameraLink: { write: nothing },
     paint: nothing,
-    openAt: () => done.push("opened"),
   };
+}
+
+/** The zooms and openings of so many presses of the button that zooms in. */
+function zoomedIn(count, columns, cards, presses) {
   const done = [];
+  const panels = zoomedPanels(count, columns, { cards });
+  panels.openAt = () => done.push("opened");
   const control = createCameraControl(panels);
   for (let press = 0; press < presses; press++) {
     control.zoomIn();
@@ -98,3 +105,29 @@ for (const [count, columns] of [
 
 test("of six rows of twelve heads one opens once it fills the frame", () =>
   assert.equal(zoomedIn(72, 12, null, 5).indexOf("opened"), 4));
+
+/** The camera of a head that was zoomed by hand; then a picture of the same points comes with its own link. */
+function followed(search, at, { isPending = false } = {}) {
+  globalThis.window = { location: { pathname: "/head", search, hash: "" }, history: { replaceState() {} } };
+  const panels = { ...zoomedPanels(1, 1, { at, dimensions: 2 }), choosesPoints: true };
+  const control = createCameraControl(panels);
+  control.zoom(3);
+  panels.cameraLink = createCameraLink(panels);
+  if (isPending) panels.cameraLink.write();
+  control.follow();
+  panels.cameraLink.forget();
+  return formatCamera(panels.camera, 2);
+}
+
+for (const [name, search, at, wanted] of [
+  ["another camera", "?q=a&at=0.4,0.6,2,0,0", "0.4,0.6,2,0,0", "0.4,0.6,2,0,0"],
+  ["no camera", "?q=a", null, ""],
+])
+  test(`after a step back to a link with ${name} the picture stands there`, () =>
+    assert.equal(followed(search, at), wanted));
+
+test("a picture that comes late leaves the camera where the link has it by then", () =>
+  assert.equal(followed("?at=0.5,0.5,3,0,0", null), "0.5,0.5,3,0,0"));
+
+test("a picture that comes before the link has the last movement leaves the camera as it is", () =>
+  assert.equal(followed("?q=a", null, { isPending: true }), "0.5,0.5,3,0,0"));

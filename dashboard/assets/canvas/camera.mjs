@@ -134,7 +134,21 @@ export const fillingZoom = (layout) => Math.min(layout.width, layout.height) / l
 
 /** @param {Panels} panels */
 export function createCameraControl(panels) {
-  const state = { animating: 0, look, zoom, zoomIn, zoomOut, pan, turn, settle, reset, animateTo, finish, stop };
+  const state = {
+    animating: 0,
+    look,
+    follow,
+    zoom,
+    zoomIn,
+    zoomOut,
+    pan,
+    turn,
+    settle,
+    reset,
+    animateTo,
+    finish,
+    stop,
+  };
   let arrive = () => {};
 
   /** @param {Camera} camera */
@@ -146,6 +160,17 @@ export function createCameraControl(panels) {
     panels.paint();
     panels.layer.moved();
     panels.cameraLink.write();
+  }
+
+  /**
+   * Looks where the link of a picture of the same points says, as after a step back; what a hand has moved since that
+   * picture was asked for stays.
+   */
+  function follow() {
+    const { at, dimensions } = panels.picture;
+    if (state.animating || panels.emerging || panels.dragging || !panels.cameraLink.says(at)) return;
+    const camera = parseCamera(at, dimensions);
+    if (formatCamera(camera, dimensions) !== formatCamera(panels.camera, dimensions)) look(camera);
   }
 
   /** @param {number} factor */
@@ -256,7 +281,20 @@ export function createCameraLink(panels) {
   function write() {
     clearTimeout(waiting);
     const from = page();
-    waiting = setTimeout(() => panels.pictureNow && !panels.emerging && page() === from && replace(), LINK_DELAY_MS);
+    waiting = setTimeout(() => {
+      waiting = 0;
+      if (panels.pictureNow && !panels.emerging && page() === from) replace();
+    }, LINK_DELAY_MS);
+  }
+
+  function forget() {
+    clearTimeout(waiting);
+    waiting = 0;
+  }
+
+  /** Whether the link says this camera, and no movement is on its way there. @param {string | null} at */
+  function says(at) {
+    return !waiting && (new URLSearchParams(window.location.search).get("at") ?? "") === (at ?? "");
   }
 
   function replace() {
@@ -266,7 +304,7 @@ export function createCameraLink(panels) {
       window.history.replaceState(window.history.state, "", pathname + search + hash);
   }
 
-  return { write, forget: () => clearTimeout(waiting) };
+  return { write, forget, says };
 }
 
 /** Milliseconds of a painting that is slow, and after a movement until all points are painted again. */

@@ -21,7 +21,7 @@ import { elementIn, required, tellDash } from "../web/elements.mjs";
 import { createLoader, readBytes } from "../web/loading.mjs";
 import { schemeNow, watchScreen } from "../web/drawing.mjs";
 
-const NO_LINK = { write: () => {}, forget: () => {} };
+const NO_LINK = { write: () => {}, forget: () => {}, says: () => false };
 
 export class Panels {
   /**
@@ -189,6 +189,7 @@ export class Panels {
     this.player.renew(isElsewhere);
     resize(this);
     if (this.emerging && this.layoutNow) this.camera = fillingCamera(this.layout, this.camera, this.gridPanel);
+    if (!isElsewhere) this.cameraControl.follow();
     // Else what is shown stays right until its new parts have come: where a processor draws, a painting more is felt.
     if (isElsewhere) this.paint();
     this.tool.renew();
