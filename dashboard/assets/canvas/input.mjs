@@ -32,7 +32,7 @@ export function listenToPointer(panels) {
     const [px, py] = pixel(event);
     if (dragged) return drag(event, px, py);
     if (panels.cameraControl.animating || panels.player.moving || panels.tool.drawing) return;
-    if (panels.choosesPoints && (panels.hover.pinned || panels.keyboard)) return;
+    if (panels.choosesPoints && panels.hover.pinned) return;
     const cluster = panels.layer.clusterAt(px, py);
     if (cluster) return panels.hover.showCluster(cluster);
     if (panels.single) return panels.hover.showPoint(panels.search.nearest(0, px, py));
@@ -125,7 +125,7 @@ export function listenToPointer(panels) {
   on("pointerdown", down);
   on("pointerup", up);
   on("pointercancel", cancelled);
-  on("pointerleave", () => dragged || panels.hover.pinned || panels.keyboard || panels.hover.hide());
+  on("pointerleave", () => dragged || panels.hover.pinned || panels.hover.hide());
   on("wheel", wheel, { passive: false });
   on("dblclick", () => panels.choosesPoints && panels.painter && panels.cameraControl.reset());
 }
@@ -230,7 +230,7 @@ export function listenToKeyboard(panels) {
       panels.frame.matches(":focus-visible") &&
       hover.showPanel(hover.focus),
   );
-  panels.on(panels.frame, "blur", () => panels.keyboard || hover.pinned || hover.hide());
+  panels.on(panels.frame, "blur", () => hover.pinned || hover.hide());
 }
 
 const CELLS = 256;
