@@ -58,8 +58,7 @@ export function createHeadView(views, stage, signal) {
   /** @param {ShownSentence} shown */
   function draw(shown) {
     swatches.draw(shown);
-    columns.query.renew(shown.units);
-    columns.key.renew(shown.keys);
+    const focused = { query: columns.query.renew(shown.units), key: columns.key.renew(shown.keys) };
     const pair = pairOf(shown);
     for (const side of /** @type {Side[]} */ (["query", "key"]))
       columns[side].mark(pair ? [pair[side]] : (shown.side || "query") === side ? shown.queries : []);
@@ -70,6 +69,8 @@ export function createHeadView(views, stage, signal) {
     if (hovered && hovered.units[0] >= columns[hovered.side].units.length) hovered = null;
     paint();
     if (hovered) describe(hovered);
+    // A token that was hidden leaves the keyboard on the next one.
+    for (const { side, focus } of Object.values(columns)) if (focused[side] >= 0) focus(focused[side]);
   }
 
   /** Which sentence the tokens of a column are of, where there are two. @param {ShownSentence} shown */

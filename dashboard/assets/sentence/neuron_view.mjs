@@ -68,7 +68,8 @@ export function createNeuronView(views, stage, signal) {
 
   /** @param {ShownSentence} shown */
   function draw(shown) {
-    queries.renew(shown.units);
+    const focused = queries.renew(shown.units);
+    if (focused >= 0) queries.focus(focused);
     const isQuery = (shown.side || "query") === "query" && shown.queries.length > 0;
     queries.mark(isQuery ? shown.queries.slice(0, 1) : []);
     const pressed = queries.list.querySelector('[aria-pressed="true"]');
