@@ -6,6 +6,7 @@ import {
   buildIndex,
   createSearch,
   flattenPlaces,
+  listenToPointer,
   nearestPoint,
   nextPoint,
   shrink,
@@ -95,3 +96,28 @@ test("two panels without cards are not looked at point by point", () => {
   assert.equal(search.areThere(), false);
   assert.equal(search.nearest(0, ...search.pixelOf(0, 0)), -1);
 });
+
+/** What a turn of the wheel outwards does in a picture that is seen whole. */
+function turnedOut(given) {
+  const done = [];
+  const panels = {
+    painter: {},
+    layoutNow: {},
+    camera: startCamera(),
+    frame: { getBoundingClientRect: () => ({ left: 0, top: 0 }) },
+    leave: () => done.push("left"),
+    cameraControl: { zoom: () => done.push("zoomed") },
+    on: (_, name, act) => name === "wheel" && act({ deltaY: 100, timeStamp: 9000, preventDefault }),
+    ...given,
+  };
+  const preventDefault = () => done.push("taken from the page");
+  listenToPointer(panels);
+  return done;
+}
+
+for (const [name, given, wanted] of [
+  ["a head with a way back is left", { single: true, leaves: true }, ["taken from the page", "left"]],
+  ["a head without one scrolls the page", { single: true, leaves: false }, []],
+  ["all heads scroll the page", { single: false, leaves: true }, []],
+])
+  test(`by a wheel that turns outwards ${name}`, () => assert.deepEqual(turnedOut(given), wanted));

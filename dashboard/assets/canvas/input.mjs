@@ -110,8 +110,8 @@ export function listenToPointer(panels) {
   function wheel(event) {
     if (!panels.painter || !panels.layoutNow || event.target?.closest?.(".tip")) return;
     const pixels = event.deltaY * (event.deltaMode === 1 ? 30 : 1);
-    // All heads are in view: turning on scrolls the page, as it would beside the picture.
-    if (!panels.single && pixels > 0 && panels.camera.zoom === 1) return;
+    // All is in view and there is no way out: turning on scrolls the page, as it would beside the picture.
+    if (!(panels.single && panels.leaves) && pixels > 0 && panels.camera.zoom === 1) return;
     event.preventDefault();
     const now = event.timeStamp;
     if (panels.camera.zoom > 1) inside = now;

@@ -25,11 +25,13 @@ const NO_LINK = { write: () => {}, forget: () => {}, says: () => false };
 
 export class Panels {
   /**
-   * In a notebook `most` are the pixels of the picture in height, and the address bar is not its own.
-   * @param {HTMLElement} host @param {{ most?: number }} given
+   * In a notebook `most` are the pixels of the picture in height, and the address bar is not its own. `leaves`: whether
+   * there is a way back out of a single panel.
+   * @param {HTMLElement} host @param {{ most?: number, leaves?: boolean }} given
    */
-  constructor(host, { most } = {}) {
+  constructor(host, { most, leaves = true } = {}) {
     this.host = host;
+    this.leaves = leaves;
     this.mostHeight = most;
     const sheet = /** @type {(name: string) => HTMLCanvasElement} */ ((name) => elementIn(host, name));
     this.frame = elementIn(host, ".frame");
@@ -372,6 +374,7 @@ export class Panels {
 
   /** Out of a head, back to all of them. */
   leave() {
+    if (!this.leaves) return;
     this.player.leave();
     this.cameraLink.forget();
     this.send({ left: { panel: this.gridPanel } });

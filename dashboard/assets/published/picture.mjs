@@ -26,7 +26,8 @@ function show(given, place) {
     /** @type {unknown} */ (panelElements(/** @type {any} */ (element), { picture: first, noted: null }))
   );
   place.replaceChildren(host);
-  const panels = new Panels(host, { most: isEmbedded() ? window.innerHeight - AROUND : MOST_HEIGHT });
+  const most = isEmbedded() ? window.innerHeight - AROUND : MOST_HEIGHT;
+  const panels = new Panels(host, { most, leaves: Boolean(given.every) && !isEmbedded() });
 
   function draw() {
     panels.update(pictureOf(given, state), null, tell);
@@ -35,7 +36,7 @@ function show(given, place) {
   /** @param {Record<string, any>} event */
   function tell({ opened, left, picked }) {
     if (opened && given.pages[opened.panel]) window.location.assign(given.pages[opened.panel]);
-    if (left && given.every && !isEmbedded()) window.location.assign(given.every);
+    if (left && given.every) window.location.assign(given.every);
     if (!picked) return;
     state.chosen = picked.token < 0 ? null : { token: picked.token, role: picked.role };
     draw();
