@@ -5,7 +5,7 @@
 import { projectToSquare, rotationRows } from "./camera.mjs";
 import { pointsOfPanel } from "./painter.mjs";
 import { panelAt, panelBox, panelIn, panelToPixel, pixelSize, pixelToPanel, slotOf } from "./layout.mjs";
-import { ARROWS, stepInGrid } from "../web/keyboard.mjs";
+import { arrowOf, hasModifier, stepInGrid } from "../web/keyboard.mjs";
 
 const CLICK_PIXELS = 4;
 const DEGREES_PER_PIXEL = 0.4;
@@ -196,9 +196,10 @@ export function listenToKeyboard(panels) {
     else panels.pick(-1);
   }
 
-  /** @param {string} key @param {boolean} shift */
-  function act(key, shift) {
-    const step = ARROWS[key];
+  /** @param {KeyboardEvent} event */
+  function act(event) {
+    const [key, shift] = [event.key.length === 1 ? event.key.toLowerCase() : event.key, event.shiftKey];
+    const step = arrowOf(event);
     if (step && !panels.choosesPoints)
       return () => (shift && search.areThere() ? movePoint(...step) : moveFocus(...step));
     if (step) return () => (shift ? panels.painter && movePoint(...step) : panels.step(...step));
@@ -214,8 +215,8 @@ export function listenToKeyboard(panels) {
   }
 
   panels.on(panels.frame, "keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !panels.pictureNow || !panels.layoutNow) return;
-    const does = act(event.key.length === 1 ? event.key.toLowerCase() : event.key, event.shiftKey);
+    if (hasModifier(event) || !panels.pictureNow || !panels.layoutNow) return;
+    const does = act(event);
     if (!does) return;
     event.preventDefault();
     panels.cameraControl.finish();

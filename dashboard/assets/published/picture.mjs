@@ -4,6 +4,7 @@ import { panelElements } from "../canvas/component.mjs";
 import { Panels } from "../canvas/panels.mjs";
 import { element } from "../notebook/points.mjs";
 import { elementIn, elementOf } from "../web/elements.mjs";
+import { hasModifier } from "../web/keyboard.mjs";
 import { answerItself } from "../web/loading.mjs";
 import { openFiles, pictureOf } from "./files.mjs";
 import { startPage } from "./page.mjs";
@@ -42,8 +43,8 @@ function show(given, place) {
     draw();
   }
 
-  host.addEventListener("keydown", ({ key, shiftKey, target }) => {
-    const href = shiftKey || target !== panels.frame ? "" : given.steps[key];
+  host.addEventListener("keydown", (event) => {
+    const href = event.shiftKey || hasModifier(event) || event.target !== panels.frame ? "" : given.steps[event.key];
     if (href && !isEmbedded()) window.location.assign(href);
   });
   const choice = /** @type {HTMLSelectElement | null} */ (document.getElementById("colour"));

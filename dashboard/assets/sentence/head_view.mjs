@@ -20,7 +20,7 @@ import { fontOf } from "./picture.mjs";
 import { findLines, formatWeight, meanOf, weightSums } from "./weights.mjs";
 import { contextOf } from "../web/drawing.mjs";
 import { make, makeSvg, required } from "../web/elements.mjs";
-import { isLetter } from "../web/keyboard.mjs";
+import { hasModifier, isLetter } from "../web/keyboard.mjs";
 
 /** @param {Views} views @param {HTMLElement} stage @param {AbortSignal} signal */
 export function createHeadView(views, stage, signal) {
@@ -207,12 +207,13 @@ export function createHeadView(views, stage, signal) {
       columns[other[column.side]],
       unit,
     ];
-    if (unit < 0 || !(go || across || event.key === "Enter" || event.key === " ")) return;
+    const moves = !hasModifier(event) && (go || across);
+    if (unit < 0 || !(moves || event.key === "Enter" || event.key === " ")) return;
     event.preventDefault();
     const more = event.shiftKey || event.ctrlKey || event.metaKey;
     if (event.key === "Enter") return enter(column, unit, more);
-    if (!go && !across) return select(column.side, unit, more);
-    const [to, at] = /** @type {[Tokens, number]} */ (go || across);
+    if (!moves) return select(column.side, unit, more);
+    const [to, at] = /** @type {[Tokens, number]} */ (moves);
     to.focus(at);
   }
 

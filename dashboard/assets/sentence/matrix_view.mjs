@@ -5,7 +5,7 @@ import { measureText, showPicture, titleShape } from "./picture.mjs";
 import { createScale, exactWeight, headCodes, legendShapes, shadesOf, signedCodes, weightAt } from "./weights.mjs";
 import { hexOf } from "../web/drawing.mjs";
 import { make, showRing } from "../web/elements.mjs";
-import { ARROWS, isLetter, stepInGrid } from "../web/keyboard.mjs";
+import { arrowOf, isLetter, stepInGrid } from "../web/keyboard.mjs";
 
 /** @param {Views} views @param {HTMLElement} stage @param {AbortSignal} signal */
 export function createMatrixView(views, stage, signal) {
@@ -111,7 +111,7 @@ export function createMatrixView(views, stage, signal) {
   function press(event) {
     if (isLetter(event, "h")) return (event.preventDefault(), hide(views.shown.units[stood[0]]));
     if (isLetter(event, "m")) return (event.preventDefault(), views.toggleMark({ query: stood[0], key: stood[1] }));
-    const step = ARROWS[event.key];
+    const step = arrowOf(event);
     if (event.key === "Escape") return (leave(), views.clearSelection());
     if (!step && event.key !== "Enter") return;
     event.preventDefault();

@@ -5,7 +5,7 @@ import { fontOf, kindShapes, titleShape } from "./picture.mjs";
 import { createScale, legendShapes, shadesOf } from "./weights.mjs";
 import { contextOf } from "../web/drawing.mjs";
 import { make, showRing } from "../web/elements.mjs";
-import { ARROWS, stepInGrid } from "../web/keyboard.mjs";
+import { arrowOf, stepInGrid } from "../web/keyboard.mjs";
 
 const LEFT = 34;
 const TOP = 22;
@@ -219,7 +219,7 @@ export function createModelView(views, stage, signal) {
 
   /** @param {KeyboardEvent} event */
   function press(event) {
-    const step = ARROWS[event.key];
+    const step = arrowOf(event);
     if (event.key === "Escape") return leave();
     if (!step && event.key !== "Enter") return;
     event.preventDefault();

@@ -4,7 +4,7 @@ import { measureText, titleShape } from "./picture.mjs";
 import { divergingRamp, exactWeight } from "./weights.mjs";
 import { contextOf, hexOf } from "../web/drawing.mjs";
 import { elementIn, make } from "../web/elements.mjs";
-import { ARROWS, stepInGrid } from "../web/keyboard.mjs";
+import { arrowOf, hasModifier, stepInGrid } from "../web/keyboard.mjs";
 
 /** @type {("key" | "product")[]} */
 const KINDS = ["key", "product"];
@@ -174,7 +174,7 @@ export function createNeuronView(views, stage, signal) {
 
   /** @param {KeyboardEvent} event */
   function press(event) {
-    const step = ARROWS[event.key];
+    const step = arrowOf(event);
     if (event.key === "Escape") return views.leave();
     if (!step || !views.shown.data) return;
     event.preventDefault();
@@ -204,7 +204,7 @@ export function createNeuronView(views, stage, signal) {
       Home: 0,
       End: queries.units.length - 1,
     })[event.key];
-    if (to === undefined || unit < 0) return;
+    if (to === undefined || unit < 0 || hasModifier(event)) return;
     event.preventDefault();
     queries.focus(to);
   }
