@@ -1,7 +1,7 @@
 // The matrix view: one head as a heat map, rows are queries; the pointer or the arrow keys show a weight.
 import { NO_TOKEN, beginsSegment, pairOf } from "./choice.mjs";
 import { BADGE, badgeShapes, inkOn, shownMarks } from "./pair_marks.mjs";
-import { measureText, showPicture, titleShape } from "./picture.mjs";
+import { measureText, showPicture, titleShape, titledWidth } from "./picture.mjs";
 import { createScale, exactWeight, headCodes, legendShapes, shadesOf, signedCodes, weightAt } from "./weights.mjs";
 import { hexOf } from "../web/drawing.mjs";
 import { make, showRing } from "../web/elements.mjs";
@@ -371,7 +371,7 @@ function matrixPicture(shown, place, palette, ramp) {
 /** @param {ShownMatrix} shown @param {MatrixPlace} place @param {Palette} palette @param {Colour[]} ramp */
 function titledMatrix(shown, place, palette, ramp) {
   const moved = { ...place, left: place.left + 20, top: place.top + 84 };
-  const width = Math.max(place.width + 40, LEGEND, 40 + measureText(shown.title, 15) * 1.06);
+  const width = Math.max(place.width + 40, LEGEND, titledWidth(shown.title));
   return {
     ...matrixPicture(shown, moved, palette, ramp),
     width,

@@ -1,6 +1,6 @@
 // The neuron view (BertViz): how the weights of one query are computed, channel by channel; a row for each key.
 import { createTokens } from "./choice.mjs";
-import { measureText, titleShape } from "./picture.mjs";
+import { measureText, titleShape, titledWidth } from "./picture.mjs";
 import { divergingRamp, exactWeight } from "./weights.mjs";
 import { contextOf, hexOf } from "../web/drawing.mjs";
 import { elementIn, make } from "../web/elements.mjs";
@@ -296,7 +296,7 @@ function neuronPicture({ data, title }, names, { most, colours }, palette) {
     ...data.keys.flatMap(ofKey),
   ];
   return {
-    width: Math.max(place.width, 40 + measureText(title, 15) * 1.06),
+    width: Math.max(place.width, titledWidth(title)),
     height: row(data.keys.length + 1) + 20,
     ground: palette.background,
     title,
