@@ -226,6 +226,7 @@ export function createModelView(views, stage, signal) {
     if (!step) return open(stood);
     const { layers, heads } = views.shown.data;
     point(stepInGrid(stood, step, [layers, heads]));
+    ring.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
   /** For a file: names as text, each thumbnail as an image of its cells. */
