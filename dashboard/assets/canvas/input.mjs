@@ -18,6 +18,8 @@ export function listenToPointer(panels) {
   let pressed = null;
   /** @type {Pixel | null} */
   let dragged = null;
+  /** Where each finger is, or the mouse. */
+  const pointers = /** @type {Map<number, Pixel>} */ (new Map());
   let inside = 0;
 
   /** Pixels from the upper left of the frame. @param {MouseEvent} event @returns {Pixel} */
@@ -30,7 +32,8 @@ export function listenToPointer(panels) {
   function moved(event) {
     if (!panels.pictureNow || !panels.layoutNow) return;
     const [px, py] = pixel(event);
-    if (dragged) return drag(event, px, py);
+    if (pointers.size > 1) return pinch(event.pointerId, [px, py]);
+    if (dragged) return pointers.has(event.pointerId) ? drag(event, px, py) : undefined;
     if (panels.cameraControl.animating || panels.player.moving || panels.tool.drawing) return;
     if (panels.choosesPoints && panels.hover.pinned) return;
     const cluster = panels.layer.clusterAt(px, py);
@@ -39,6 +42,21 @@ export function listenToPointer(panels) {
     if (panels.picture.cards) return panels.hover.showAt(px, py);
     const panel = panelAt(panels.layout, panels.camera, px, py);
     return panel < 0 ? panels.hover.hide() : panels.hover.showPanel(panel);
+  }
+
+  /** How far two fingers are from each other, and the middle between them. @returns {[number, number, number]} */
+  function span() {
+    const [[x0, y0], [x1, y1]] = [...pointers.values()];
+    return [Math.hypot(x1 - x0, y1 - y0), (x0 + x1) / 2, (y0 + y1) / 2];
+  }
+
+  /** Two fingers zoom as far as they go apart. @param {number} id @param {Pixel} place */
+  function pinch(id, place) {
+    if (!pointers.has(id)) return;
+    const [before] = span();
+    pointers.set(id, place);
+    const [after, ...middle] = span();
+    if (before && after) panels.cameraControl.zoom(after / before, ...middle);
   }
 
   /** @param {PointerEvent} event @param {number} px @param {number} py */
@@ -70,12 +88,19 @@ export function listenToPointer(panels) {
     pressed = pixel(event);
     if (!panels.painter) return;
     dragged = pressed;
-    if (panels.choosesPoints && panels.tool.name !== "move") panels.tool.begin(...pressed);
+    if (event.isPrimary) pointers.clear(); // a first finger: whatever was left of others is gone
+    pointers.set(event.pointerId, pressed);
     panels.frame.setPointerCapture(event.pointerId);
+    panels.dragging = pointers.size > 1;
+    if (panels.dragging) panels.tool.cancel();
+    else if (panels.choosesPoints && panels.tool.name !== "move") panels.tool.begin(...pressed);
   }
 
   /** @param {PointerEvent} event */
   function up(event) {
+    pointers.delete(event.pointerId);
+    const [left] = pointers.values();
+    if (left) return void (pressed = dragged = left);
     const [place, wasDragging] = [pixel(event), panels.dragging];
     const clicked = pressed && !wasDragging;
     pressed = dragged = null;
@@ -101,6 +126,7 @@ export function listenToPointer(panels) {
   }
 
   function cancelled() {
+    pointers.clear();
     pressed = dragged = null;
     panels.dragging = false;
     panels.tool.cancel();
