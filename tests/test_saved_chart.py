@@ -9,7 +9,9 @@ from tests.browser import until
 
 #: An address at which a browser finds our modules, and a page with a place for a chart.
 ORIGIN = "http://headscape.test"
-PAGE = """<!doctype html><div id='curves' aria-label='Curves of a < b' data-of='Means over 40 sentences'></div>
+PAGE = """<!doctype html>
+<div id='curves' aria-label='Curves of a < b; see below' data-title='Curves of a < b' data-of='Means over 40 sentences'>
+</div>
 <button data-chart='curves' data-save='svg'>SVG</button>"""
 SHOWN = '{ props: { data: { source: "tiny on reviews", stem: "tiny-1" } } }'
 DRAW = """{
@@ -45,6 +47,7 @@ def test_a_chart_is_saved_as_soon_as_it_is_drawn(chromium: Browser) -> None:
     name, layout = page.evaluate("window.saved")
     assert name == "curves-tiny-1"
     assert "Curves of a &lt; b" in layout["title"]["text"]
+    assert "see below" not in layout["title"]["text"]
     assert "Means over 40 sentences<br>tiny on reviews" in layout["title"]["text"]
     assert layout["margin"]["t"] == layout["height"] - 200 + 30
     page.close()

@@ -111,6 +111,7 @@ def test_a_thumbnail_of_the_model_view_opens_its_head(page: Page, pattern: np.nd
     for key in ("ArrowRight", "ArrowUp", "ArrowRight", "Enter"):
         frame.press(key)
     expect(page.locator(".head-view")).to_be_visible()
+    expect(page.locator(f"{ROOT} .swatches .head").first).to_be_focused()
     has_lines(page, pattern[0, 1])
 
 

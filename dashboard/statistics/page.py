@@ -238,7 +238,6 @@ def _heat_map(state: LinkState, numbers: Numbers) -> list[object]:
     grid = numbers.grid
     layers, heads = grid.values.shape
     queries = f", {QUERIES[state.source]}" if state.source != "all" else ""
-    table = "; the table below has every number" if grid.kind == "value" else ""
     about = [info("what is subtracted", grid.note)] if grid.note else []
     figure = heat_map(
         grid.values,
@@ -259,8 +258,9 @@ def _heat_map(state: LinkState, numbers: Numbers) -> list[object]:
             figure,
             name="heat-map",
             caption=["Click a cell to open the head.", *about, " "],
-            label=f"Heat map of {layers} by {heads} heads: {grid.title}{table}",
+            label=f"Heat map of {layers} by {heads} heads: {grid.title}",
             of=f"{numbers.of} {grid.note}".strip(),
+            elsewhere="the table below has every number" if grid.kind == "value" else "",
             data=file_href(numbers.files, "heat-map.csv", of_grid),
             height=heat_map_height(layers),
             opens=True,

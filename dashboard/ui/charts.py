@@ -74,6 +74,7 @@ def chart(
     caption: object,
     label: str,
     of: str = "",
+    elsewhere: str = "",
     data: str | None = None,
     height: int = 300,
     opens: bool = False,
@@ -82,7 +83,8 @@ def chart(
     """The chart of a figure or of its JSON, and below it its caption; `data` is the URL of its numbers as CSV.
 
     `of` names the sentences or tokens that its numbers are of, for a saved image, which has no page around it; empty for one
-    sentence and for what is no statistic.
+    sentence and for what is no statistic. `elsewhere` says where on the page the numbers can be read as text, which no saved
+    image says.
     A click in a chart that `opens` goes to the head it names. One that `turns` is of colours on white: on a dark page its
     lightness is turned round.
     """
@@ -95,7 +97,7 @@ def chart(
     classes = " ".join(["chart", *(["opens"] if opens else []), *(["turns"] if turns else [])])
     return [
         # The room of the chart while the browser fetches what draws it: nothing below moves.
-        html.Div(graph, id=name, className=classes, style={"minHeight": f"{height}px"}, **_named(label, of)),
+        html.Div(graph, id=name, className=classes, style={"minHeight": f"{height}px"}, **_named(label, of, elsewhere)),
         html.P(
             [
                 *_legend_keys(figure, name),
@@ -132,8 +134,10 @@ def _legend_key(chart: str, place: int, title: str) -> html.Button:
     return html.Button(f"Only {title}", type="button", **shows)
 
 
-def _named(label: str, of: str) -> dict[str, Any]:
-    return {"role": "img", "aria-label": label} | ({"data-of": of} if of else {})
+def _named(label: str, of: str, elsewhere: str) -> dict[str, Any]:
+    """The label for who does not see the chart, and what a saved image says."""
+    spoken = {"aria-label": f"{label}; {elsewhere}", "data-title": label} if elsewhere else {"aria-label": label}
+    return {"role": "img"} | spoken | ({"data-of": of} if of else {})
 
 
 def heat_map(

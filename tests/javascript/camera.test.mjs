@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   betweenCameras,
+  createCameraControl,
+  createCameraLink,
   dataToScreen,
   formatCamera,
   parseCamera,
@@ -11,6 +13,7 @@ import {
   withCamera,
   zoomCamera,
 } from "../../dashboard/assets/canvas/camera.mjs";
+import { fitPanels } from "../../dashboard/assets/canvas/layout.mjs";
 
 const isNear = (place, other) => place.forEach((value, i) => assert.ok(Math.abs(value - other[i]) < 1e-9));
 
@@ -58,3 +61,73 @@ test("an animation begins and ends at its cameras", () => {
     Object.values(to),
   );
 });
+
+/** What a camera acts on, with so many panels. */
+function zoomedPanels(count, columns, picture) {
+  const nothing = () => {};
+  return {
+    painter: {},
+    picture,
+    pictureNow: picture,
+    layout: fitPanels({ count, columns, dimensions: 2, width: 900, height: 600 }),
+    camera: startCamera(),
+    frame: { dataset: {} },
+    hover: { hide: nothing },
+    detail: { moved: nothing },
+    layer: { moved: nothing },
+    cameraLink: { write: nothing },
+    paint: nothing,
+  };
+}
+
+/** The zooms and openings of so many presses of the button that zooms in. */
+function zoomedIn(count, columns, cards, presses) {
+  const done = [];
+  const panels = zoomedPanels(count, columns, { cards });
+  panels.openAt = () => done.push("opened");
+  const control = createCameraControl(panels);
+  for (let press = 0; press < presses; press++) {
+    control.zoomIn();
+    done.push(panels.camera.zoom);
+  }
+  return done;
+}
+
+test("two panels with cards zoom as often as one likes and open nothing", () =>
+  assert.deepEqual(zoomedIn(2, 2, ["a", "b"], 4), [1.5, 2.25, 3.375, 5.0625]));
+
+for (const [count, columns] of [
+  [4, 4],
+  [4, 1],
+])
+  test(`of ${count} heads in ${columns} column(s) one opens after two steps that zoomed`, () =>
+    assert.deepEqual(zoomedIn(count, columns, null, 2), [1.5, "opened", 2.25]));
+
+test("of six rows of twelve heads one opens once it fills the frame", () =>
+  assert.equal(zoomedIn(72, 12, null, 5).indexOf("opened"), 4));
+
+/** The camera of a head that was zoomed by hand; then a picture of the same points comes with its own link. */
+function followed(search, at, { isPending = false } = {}) {
+  globalThis.window = { location: { pathname: "/head", search, hash: "" }, history: { replaceState() {} } };
+  const panels = { ...zoomedPanels(1, 1, { at, dimensions: 2 }), choosesPoints: true };
+  const control = createCameraControl(panels);
+  control.zoom(3);
+  panels.cameraLink = createCameraLink(panels);
+  if (isPending) panels.cameraLink.write();
+  control.follow();
+  panels.cameraLink.forget();
+  return formatCamera(panels.camera, 2);
+}
+
+for (const [name, search, at, wanted] of [
+  ["another camera", "?q=a&at=0.4,0.6,2,0,0", "0.4,0.6,2,0,0", "0.4,0.6,2,0,0"],
+  ["no camera", "?q=a", null, ""],
+])
+  test(`after a step back to a link with ${name} the picture stands there`, () =>
+    assert.equal(followed(search, at), wanted));
+
+test("a picture that comes late leaves the camera where the link has it by then", () =>
+  assert.equal(followed("?at=0.5,0.5,3,0,0", null), "0.5,0.5,3,0,0"));
+
+test("a picture that comes before the link has the last movement leaves the camera as it is", () =>
+  assert.equal(followed("?q=a", null, { isPending: true }), "0.5,0.5,3,0,0"));

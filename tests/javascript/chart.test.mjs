@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 globalThis.window = globalThis;
 globalThis.document = { getElementById: () => ({ textContent: '{"fields": {}, "root": ""}' }), addEventListener() {} };
-const { isolated } = await import("../../dashboard/assets/web/chart.mjs");
+const { isolated, wrapped } = await import("../../dashboard/assets/web/chart.mjs");
 
 const TRACES = [{ showlegend: false }, { name: "[CLS]" }, { name: "[SEP]" }, { name: "comma" }];
 
@@ -28,4 +28,15 @@ test("another entry is shown alone instead", () => {
 test("what is drawn with an entry is shown with it alone", () => {
   const groups = ["a", "a", "b", "b"].map((legendgroup, place) => ({ legendgroup, showlegend: place % 2 === 1 }));
   assert.deepEqual(isolated(groups, 1).shown, [true, true, "legendonly", "legendonly"]);
+});
+
+test("a title is laid out for the wider typeface of a file, with a reserve", () => {
+  const context = { font: "" };
+  const ofLetter = () => (context.font.includes("Roboto") ? 6 : 8) + (context.font.startsWith("700") ? 1 : 0);
+  context.measureText = (text) => ({ width: text.length * ofLetter() });
+  document.createElement = () => ({ getContext: () => context });
+  const text = "abcd efgh ijkl mnop";
+  assert.deepEqual(wrapped(text, "700 15px", 24 + 19 * 9 * 1.06 + 1), [text]);
+  assert.deepEqual(wrapped(text, "700 15px", 24 + 19 * 9 * 1.06 - 1), ["abcd efgh ijkl", "mnop"]);
+  assert.deepEqual(wrapped(text, "400 11px", 24 + 19 * 8 * 1.06 + 1), [text]);
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  createTokens,
   headAlone,
   pairOf,
   rowTops,
@@ -8,6 +9,7 @@ import {
   selectedPositions,
   toggledHeads,
 } from "../../dashboard/assets/sentence/choice.mjs";
+import { openPage } from "./page.mjs";
 
 test("the second sentence is set apart", () =>
   assert.deepEqual(rowTops([0, 0, 1, 1].map((segment) => ({ segment }))), [0, 24, 64, 88, 112]));
@@ -56,3 +58,24 @@ test("a head is taken out and comes back in its place", () => {
 });
 
 test("the last head cannot be taken out", () => assert.deepEqual(toggledHeads([1], 1), [1]));
+
+const namedUnits = (...names) => names.map((name, i) => ({ name, positions: [i], segment: 0, special: false }));
+for (const [hidden, left, wanted] of [
+  [1, ["a", "c", "d"], "c"],
+  [3, ["a", "b", "c"], "c"],
+])
+  test(`the keyboard goes from a hidden token to ${wanted} of ${left}`, () => {
+    openPage();
+    const tokens = createTokens("query", "Queries");
+    assert.equal(tokens.renew(namedUnits("a", "b", "c", "d")), -1);
+    tokens.focus(hidden);
+    tokens.focus(tokens.renew(namedUnits(...left)));
+    assert.equal(document.activeElement.textContent, wanted);
+  });
+
+test("tokens without the keyboard do not take it", () => {
+  openPage();
+  const tokens = createTokens("query", "Queries");
+  tokens.renew(namedUnits("a", "b"));
+  assert.equal(tokens.renew(namedUnits("a")), -1);
+});

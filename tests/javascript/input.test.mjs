@@ -6,6 +6,7 @@ import {
   buildIndex,
   createSearch,
   flattenPlaces,
+  listenToPointer,
   nearestPoint,
   nextPoint,
   shrink,
@@ -94,4 +95,91 @@ test("two panels without cards are not looked at point by point", () => {
   const search = createSearch(panels);
   assert.equal(search.areThere(), false);
   assert.equal(search.nearest(0, ...search.pixelOf(0, 0)), -1);
+});
+
+/** What a turn of the wheel outwards does in a picture that is seen whole. */
+function turnedOut(given) {
+  const done = [];
+  const panels = {
+    painter: {},
+    layoutNow: {},
+    camera: startCamera(),
+    frame: { getBoundingClientRect: () => ({ left: 0, top: 0 }) },
+    leave: () => done.push("left"),
+    cameraControl: { zoom: () => done.push("zoomed") },
+    on: (_, name, act) => name === "wheel" && act({ deltaY: 100, timeStamp: 9000, preventDefault }),
+    ...given,
+  };
+  const preventDefault = () => done.push("taken from the page");
+  listenToPointer(panels);
+  return done;
+}
+
+for (const [name, given, wanted] of [
+  ["a head with a way back is left", { single: true, leaves: true }, ["taken from the page", "left"]],
+  ["a head without one scrolls the page", { single: true, leaves: false }, []],
+  ["all heads scroll the page", { single: false, leaves: true }, []],
+])
+  test(`by a wheel that turns outwards ${name}`, () => assert.deepEqual(turnedOut(given), wanted));
+
+/** What fingers do in a picture: each step is an event, the number of a finger and its pixel. */
+function touched(steps) {
+  const [done, listeners] = [[], {}];
+  const panels = {
+    painter: {},
+    pictureNow: {},
+    picture: { dimensions: 2 },
+    layoutNow: {},
+    single: true,
+    choosesPoints: true,
+    arePointsThere: true,
+    panelAt: () => 0,
+    camera: startCamera(),
+    frame: { getBoundingClientRect: () => ({ left: 0, top: 0 }), setPointerCapture() {} },
+    player: { pause() {} },
+    tool: { name: "move", cancel() {} },
+    hover: { showPoint() {} },
+    search: { nearest: () => 5 },
+    pick: () => done.push("picked"),
+    cameraControl: {
+      zoom: (...given) => done.push(["zoomed", ...given]),
+      pan: (...given) => done.push(["moved", ...given]),
+      settle() {},
+    },
+    on: (_, name, act) => (listeners[name] = act),
+  };
+  listenToPointer(panels);
+  for (const [name, pointerId, clientX, clientY] of steps)
+    listeners[`pointer${name}`]({ pointerId, clientX, clientY, isPrimary: pointerId === 1, button: 0 });
+  return done;
+}
+
+test("two fingers zoom around their middle by the ratio of their distances, and the one that is left moves on", () =>
+  assert.deepEqual(
+    touched([
+      ["down", 1, 100, 100],
+      ["down", 2, 200, 100],
+      ["move", 1, 50, 100],
+      ["move", 2, 350, 100],
+      ["up", 2, 350, 100],
+      ["move", 1, 60, 120],
+      ["up", 1, 60, 120],
+    ]),
+    [
+      ["zoomed", 1.5, 125, 100],
+      ["zoomed", 2, 200, 100],
+      ["moved", 10, 20],
+    ],
+  ));
+
+test("one finger still moves a picture and chooses a point", () => {
+  const drag = ["down", "move", "up"].map((name, i) => [name, 1, 100 + 20 * i, 100]);
+  assert.deepEqual(touched(drag), [["moved", 20, 0]]);
+  assert.deepEqual(
+    touched([
+      ["down", 1, 100, 100],
+      ["up", 1, 100, 100],
+    ]),
+    ["picked"],
+  );
 });

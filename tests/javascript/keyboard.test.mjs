@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { actionOf, followShortcuts, isLetter, stepInGrid } from "../../dashboard/assets/web/keyboard.mjs";
+import { actionOf, arrowOf, followShortcuts, isLetter, stepInGrid } from "../../dashboard/assets/web/keyboard.mjs";
 
 for (const [key, afterG, action] of [
   ["?", false, { help: true }],
@@ -59,3 +59,12 @@ for (const [step, wanted] of [
 ])
   test(`a step of ${step} in a grid of two rows and three columns leads to ${wanted}`, () =>
     assert.deepEqual(stepInGrid([1, 1], step, [2, 3]), wanted));
+
+test("an arrow key moves, and with Alt, Ctrl or Cmd it is the browser's", () => {
+  assert.deepEqual(arrowOf({ key: "ArrowLeft" }), [0, -1]);
+  assert.equal(arrowOf({ key: "Enter" }), undefined);
+  for (const modifier of ["altKey", "ctrlKey", "metaKey"])
+    assert.equal(arrowOf({ key: "ArrowLeft", [modifier]: true }), undefined);
+});
+
+test("with Alt a letter is none of the views", () => assert.equal(isLetter({ key: "h", altKey: true }, "h"), false));

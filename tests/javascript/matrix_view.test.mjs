@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createMatrixView, matrixLayout } from "../../dashboard/assets/sentence/matrix_view.mjs";
+import { createMatrixView, matrixLayout, namedAt } from "../../dashboard/assets/sentence/matrix_view.mjs";
 import { followShortcuts } from "../../dashboard/assets/web/keyboard.mjs";
 
 /** A document that measures texts, seven pixels a letter. */
@@ -56,3 +56,43 @@ for (const [key, wanted] of [
     assert.equal(press(key, 5100), false);
     assert.deepEqual(done, [wanted]);
   });
+
+/** Where the name of a column is drawn, so many pixels along it: a slant of 50 degrees from 8 pixels above its cell. */
+function alongName({ cell, left, top }, column, pixels) {
+  const slant = (50 * Math.PI) / 180;
+  return [left + (column + 0.5) * cell + pixels * Math.cos(slant), top - 8 - pixels * Math.sin(slant)];
+}
+
+const NAMES = Array.from({ length: 30 }, (_, i) => ({ name: `t${i}` }));
+const TOKENS = { units: NAMES, keys: NAMES };
+
+for (const pixels of [0, 40, 100])
+  test(`the name of a column is found on its slant, ${pixels} pixels along it`, () => {
+    const place = { cell: 20, left: 60, top: 120 };
+    for (const column of [0, 6, 29])
+      assert.equal(namedAt(TOKENS, place, ...alongName(place, column, pixels)), NAMES[column]);
+  });
+
+test("where one of five names is drawn, the nearest drawn one is meant, of columns and of rows", () => {
+  const place = { cell: 3, left: 60, top: 120 };
+  for (const [column, drawn] of [
+    [3, 5],
+    [5, 5],
+    [7, 5],
+    [8, 10],
+  ]) {
+    assert.equal(namedAt(TOKENS, place, ...alongName(place, column, 50)), NAMES[drawn]);
+    assert.equal(namedAt(TOKENS, place, 30, 120 + 3 * (column + 0.5)), NAMES[drawn]);
+  }
+});
+
+test("beside the names and in the cells no name is meant", () => {
+  const place = { cell: 20, left: 60, top: 120 };
+  for (const [x, y] of [
+    [100, 200],
+    [30, 30],
+    [70, 10],
+    [30, 120 + 20 * 31],
+  ])
+    assert.equal(namedAt(TOKENS, place, x, y), undefined);
+});

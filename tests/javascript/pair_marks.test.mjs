@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   badgePlace,
+  createMarkLegend,
   inkOn,
   shownMarks,
   thumbnailFrame,
   toggledMarks,
 } from "../../dashboard/assets/sentence/pair_marks.mjs";
+import { openPage } from "./page.mjs";
 
 globalThis.document = { documentElement: { getAttribute: () => "dark" } };
 
@@ -58,4 +60,34 @@ for (const [colour, ink] of [
 test("a cell of a thumbnail is framed around its middle, however small it is", () => {
   assert.deepEqual(thumbnailFrame({ query: 1, key: 2 }, shown(), [100, 50], 80), [140, 70, 20, 20]);
   assert.deepEqual(thumbnailFrame({ query: 1, key: 2 }, shown(), [100, 50], 8), [102.5, 50.5, 5, 5]);
+});
+
+/** What has the keyboard after the mark at a place was removed by it. */
+function focusedAfter(marks, place, selected = []) {
+  openPage();
+  const views = {
+    shown: { ...shown(...marks), show: "head", queries: selected.slice(0, 1), toward: selected[1] ?? null },
+  };
+  views.showMarks = (left) => {
+    views.shown.marks = left;
+    legend.draw();
+  };
+  const legend = createMarkLegend(views, new AbortController().signal);
+  legend.draw();
+  const button = legend.row.querySelectorAll("button")[1 + place];
+  button.focus();
+  button.listeners.click();
+  const { activeElement } = document;
+  return activeElement === legend.row ? "row" : (activeElement?.attributes["aria-label"] ?? activeElement?.textContent);
+}
+
+test("the keyboard goes from a removed mark to the next one, and from the last one to the one before", () => {
+  const removeOf = (query, key) => `Remove the mark of ${UNITS[query].name} to ${UNITS[key].name}`;
+  assert.equal(focusedAfter([mark(1, 2), mark(1, 3)], 0), removeOf(1, 3));
+  assert.equal(focusedAfter([mark(1, 2), mark(1, 3)], 1), removeOf(1, 2));
+});
+
+test("from the only mark it goes to the button that marks a pair, or stays in the row where none is selected", () => {
+  assert.equal(focusedAfter([mark(1, 2)], 0, [1, 2]), "Mark pair");
+  assert.equal(focusedAfter([mark(1, 2)], 0), "row");
 });

@@ -108,6 +108,8 @@ export function parseCamera(text, dimensions) {
 
 /** Share of the frame that a panel fills when zooming by the wheel opens its head. */
 const OPENS_AT = 0.9;
+/** A panel of a single row or column fills the frame from the start: so much is zoomed before a head opens. */
+const LEAST_ZOOM = ZOOM_STEP ** 2;
 /** Milliseconds of an animation, and from the last movement until the address bar has it. */
 const [ANIMATION_MS, LINK_DELAY_MS] = [350, 250];
 
@@ -132,7 +134,21 @@ export const fillingZoom = (layout) => Math.min(layout.width, layout.height) / l
 
 /** @param {Panels} panels */
 export function createCameraControl(panels) {
-  const state = { animating: 0, look, zoom, zoomIn, zoomOut, pan, turn, settle, reset, animateTo, finish, stop };
+  const state = {
+    animating: 0,
+    look,
+    follow,
+    zoom,
+    zoomIn,
+    zoomOut,
+    pan,
+    turn,
+    settle,
+    reset,
+    animateTo,
+    finish,
+    stop,
+  };
   let arrive = () => {};
 
   /** @param {Camera} camera */
@@ -146,13 +162,25 @@ export function createCameraControl(panels) {
     panels.cameraLink.write();
   }
 
+  /**
+   * Looks where the link of a picture of the same points says, as after a step back; what a hand has moved since that
+   * picture was asked for stays.
+   */
+  function follow() {
+    const { at, dimensions } = panels.picture;
+    if (state.animating || panels.emerging || panels.dragging || !panels.cameraLink.says(at)) return;
+    const camera = parseCamera(at, dimensions);
+    if (formatCamera(camera, dimensions) !== formatCamera(panels.camera, dimensions)) look(camera);
+  }
+
   /** @param {number} factor */
   function zoom(factor, px = panels.layout.width / 2, py = panels.layout.height / 2) {
     if (!panels.painter || state.animating) return;
-    const { layout, choosesPoints } = panels;
-    const most = choosesPoints ? MOST_ZOOM : fillingZoom(layout);
+    const { layout } = panels;
+    const opens = !panels.choosesPoints && !panels.picture.cards;
+    const most = opens ? Math.max(LEAST_ZOOM, fillingZoom(layout)) : MOST_ZOOM;
     look(zoomCamera(panels.camera, factor, acrossScreen(layout, px), 1 - py / layout.height, most));
-    if (!choosesPoints && factor > 1 && panels.camera.zoom >= OPENS_AT * most) panels.openAt(px, py);
+    if (opens && factor > 1 && panels.camera.zoom >= OPENS_AT * most) panels.openAt(px, py);
   }
 
   function zoomIn() {
@@ -253,7 +281,20 @@ export function createCameraLink(panels) {
   function write() {
     clearTimeout(waiting);
     const from = page();
-    waiting = setTimeout(() => panels.pictureNow && !panels.emerging && page() === from && replace(), LINK_DELAY_MS);
+    waiting = setTimeout(() => {
+      waiting = 0;
+      if (panels.pictureNow && !panels.emerging && page() === from) replace();
+    }, LINK_DELAY_MS);
+  }
+
+  function forget() {
+    clearTimeout(waiting);
+    waiting = 0;
+  }
+
+  /** Whether the link says this camera, and no movement is on its way there. @param {string | null} at */
+  function says(at) {
+    return !waiting && (new URLSearchParams(window.location.search).get("at") ?? "") === (at ?? "");
   }
 
   function replace() {
@@ -263,7 +304,7 @@ export function createCameraLink(panels) {
       window.history.replaceState(window.history.state, "", pathname + search + hash);
   }
 
-  return { write, forget: () => clearTimeout(waiting) };
+  return { write, forget, says };
 }
 
 /** Milliseconds of a painting that is slow, and after a movement until all points are painted again. */

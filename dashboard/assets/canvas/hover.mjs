@@ -168,19 +168,22 @@ export function createHover(panels) {
   /** The picture has another size now: the ring goes round the same head, or point that the keyboard stands on. */
   function again() {
     const { focus, point, pinned } = state;
+    const { keyboard } = panels;
     if (ring.style.display !== "block") return;
     hide();
     if (point < 0) showPanel(focus);
     else if (pinned && panels.single) showPoint(point);
     else if (pinned) showInBoth(focus, point);
     state.pinned = pinned;
+    panels.keyboard = keyboard;
   }
 
+  /** Whatever ends it, the keyboard stands on no point then, and the pointer shows cards again. */
   function hide() {
     clearTimeout(pausing);
     abort?.abort();
     state.point = -1;
-    state.pinned = false;
+    state.pinned = panels.keyboard = false;
     twin = null;
     ring.style.display = tip.style.display = other.style.display = "none";
   }

@@ -5,7 +5,7 @@
 import { projectToSquare, rotationRows } from "./camera.mjs";
 import { pointsOfPanel } from "./painter.mjs";
 import { panelAt, panelBox, panelIn, panelToPixel, pixelSize, pixelToPanel, slotOf } from "./layout.mjs";
-import { ARROWS, stepInGrid } from "../web/keyboard.mjs";
+import { arrowOf, hasModifier, stepInGrid } from "../web/keyboard.mjs";
 
 const CLICK_PIXELS = 4;
 const DEGREES_PER_PIXEL = 0.4;
@@ -18,6 +18,8 @@ export function listenToPointer(panels) {
   let pressed = null;
   /** @type {Pixel | null} */
   let dragged = null;
+  /** Where each finger is, or the mouse. */
+  const pointers = /** @type {Map<number, Pixel>} */ (new Map());
   let inside = 0;
 
   /** Pixels from the upper left of the frame. @param {MouseEvent} event @returns {Pixel} */
@@ -30,15 +32,31 @@ export function listenToPointer(panels) {
   function moved(event) {
     if (!panels.pictureNow || !panels.layoutNow) return;
     const [px, py] = pixel(event);
-    if (dragged) return drag(event, px, py);
+    if (pointers.size > 1) return pinch(event.pointerId, [px, py]);
+    if (dragged) return pointers.has(event.pointerId) ? drag(event, px, py) : undefined;
     if (panels.cameraControl.animating || panels.player.moving || panels.tool.drawing) return;
-    if (panels.choosesPoints && (panels.hover.pinned || panels.keyboard)) return;
+    if (panels.choosesPoints && panels.hover.pinned) return;
     const cluster = panels.layer.clusterAt(px, py);
     if (cluster) return panels.hover.showCluster(cluster);
     if (panels.single) return panels.hover.showPoint(panels.search.nearest(0, px, py));
     if (panels.picture.cards) return panels.hover.showAt(px, py);
     const panel = panelAt(panels.layout, panels.camera, px, py);
     return panel < 0 ? panels.hover.hide() : panels.hover.showPanel(panel);
+  }
+
+  /** How far two fingers are from each other, and the middle between them. @returns {[number, number, number]} */
+  function span() {
+    const [[x0, y0], [x1, y1]] = [...pointers.values()];
+    return [Math.hypot(x1 - x0, y1 - y0), (x0 + x1) / 2, (y0 + y1) / 2];
+  }
+
+  /** Two fingers zoom as far as they go apart. @param {number} id @param {Pixel} place */
+  function pinch(id, place) {
+    if (!pointers.has(id)) return;
+    const [before] = span();
+    pointers.set(id, place);
+    const [after, ...middle] = span();
+    if (before && after) panels.cameraControl.zoom(after / before, ...middle);
   }
 
   /** @param {PointerEvent} event @param {number} px @param {number} py */
@@ -70,12 +88,19 @@ export function listenToPointer(panels) {
     pressed = pixel(event);
     if (!panels.painter) return;
     dragged = pressed;
-    if (panels.choosesPoints && panels.tool.name !== "move") panels.tool.begin(...pressed);
+    if (event.isPrimary) pointers.clear(); // a first finger: whatever was left of others is gone
+    pointers.set(event.pointerId, pressed);
     panels.frame.setPointerCapture(event.pointerId);
+    panels.dragging = pointers.size > 1;
+    if (panels.dragging) panels.tool.cancel();
+    else if (panels.choosesPoints && panels.tool.name !== "move") panels.tool.begin(...pressed);
   }
 
   /** @param {PointerEvent} event */
   function up(event) {
+    pointers.delete(event.pointerId);
+    const [left] = pointers.values();
+    if (left) return void (pressed = dragged = left);
     const [place, wasDragging] = [pixel(event), panels.dragging];
     const clicked = pressed && !wasDragging;
     pressed = dragged = null;
@@ -101,6 +126,7 @@ export function listenToPointer(panels) {
   }
 
   function cancelled() {
+    pointers.clear();
     pressed = dragged = null;
     panels.dragging = false;
     panels.tool.cancel();
@@ -110,8 +136,8 @@ export function listenToPointer(panels) {
   function wheel(event) {
     if (!panels.painter || !panels.layoutNow || event.target?.closest?.(".tip")) return;
     const pixels = event.deltaY * (event.deltaMode === 1 ? 30 : 1);
-    // All heads are in view: turning on scrolls the page, as it would beside the picture.
-    if (!panels.single && pixels > 0 && panels.camera.zoom === 1) return;
+    // All is in view and there is no way out: turning on scrolls the page, as it would beside the picture.
+    if (!(panels.single && panels.leaves) && pixels > 0 && panels.camera.zoom === 1) return;
     event.preventDefault();
     const now = event.timeStamp;
     if (panels.camera.zoom > 1) inside = now;
@@ -125,7 +151,7 @@ export function listenToPointer(panels) {
   on("pointerdown", down);
   on("pointerup", up);
   on("pointercancel", cancelled);
-  on("pointerleave", () => dragged || panels.hover.pinned || panels.keyboard || panels.hover.hide());
+  on("pointerleave", () => dragged || panels.hover.pinned || panels.hover.hide());
   on("wheel", wheel, { passive: false });
   on("dblclick", () => panels.choosesPoints && panels.painter && panels.cameraControl.reset());
 }
@@ -196,9 +222,10 @@ export function listenToKeyboard(panels) {
     else panels.pick(-1);
   }
 
-  /** @param {string} key @param {boolean} shift */
-  function act(key, shift) {
-    const step = ARROWS[key];
+  /** @param {KeyboardEvent} event */
+  function act(event) {
+    const [key, shift] = [event.key.length === 1 ? event.key.toLowerCase() : event.key, event.shiftKey];
+    const step = arrowOf(event);
     if (step && !panels.choosesPoints)
       return () => (shift && search.areThere() ? movePoint(...step) : moveFocus(...step));
     if (step) return () => (shift ? panels.painter && movePoint(...step) : panels.step(...step));
@@ -214,8 +241,8 @@ export function listenToKeyboard(panels) {
   }
 
   panels.on(panels.frame, "keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !panels.pictureNow || !panels.layoutNow) return;
-    const does = act(event.key.length === 1 ? event.key.toLowerCase() : event.key, event.shiftKey);
+    if (hasModifier(event) || !panels.pictureNow || !panels.layoutNow) return;
+    const does = act(event);
     if (!does) return;
     event.preventDefault();
     panels.cameraControl.finish();
@@ -230,7 +257,7 @@ export function listenToKeyboard(panels) {
       panels.frame.matches(":focus-visible") &&
       hover.showPanel(hover.focus),
   );
-  panels.on(panels.frame, "blur", () => panels.keyboard || hover.pinned || hover.hide());
+  panels.on(panels.frame, "blur", () => hover.pinned || hover.hide());
 }
 
 const CELLS = 256;

@@ -21,15 +21,17 @@ import { elementIn, required, tellDash } from "../web/elements.mjs";
 import { createLoader, readBytes } from "../web/loading.mjs";
 import { schemeNow, watchScreen } from "../web/drawing.mjs";
 
-const NO_LINK = { write: () => {}, forget: () => {} };
+const NO_LINK = { write: () => {}, forget: () => {}, says: () => false };
 
 export class Panels {
   /**
-   * In a notebook `most` are the pixels of the picture in height, and the address bar is not its own.
-   * @param {HTMLElement} host @param {{ most?: number }} given
+   * In a notebook `most` are the pixels of the picture in height, and the address bar is not its own. `leaves`: whether
+   * there is a way back out of a single panel.
+   * @param {HTMLElement} host @param {{ most?: number, leaves?: boolean }} given
    */
-  constructor(host, { most } = {}) {
+  constructor(host, { most, leaves = true } = {}) {
     this.host = host;
+    this.leaves = leaves;
     this.mostHeight = most;
     const sheet = /** @type {(name: string) => HTMLCanvasElement} */ ((name) => elementIn(host, name));
     this.frame = elementIn(host, ".frame");
@@ -189,6 +191,7 @@ export class Panels {
     this.player.renew(isElsewhere);
     resize(this);
     if (this.emerging && this.layoutNow) this.camera = fillingCamera(this.layout, this.camera, this.gridPanel);
+    if (!isElsewhere) this.cameraControl.follow();
     // Else what is shown stays right until its new parts have come: where a processor draws, a painting more is felt.
     if (isElsewhere) this.paint();
     this.tool.renew();
@@ -371,6 +374,7 @@ export class Panels {
 
   /** Out of a head, back to all of them. */
   leave() {
+    if (!this.leaves) return;
     this.player.leave();
     this.cameraLink.forget();
     this.send({ left: { panel: this.gridPanel } });

@@ -73,12 +73,16 @@ function drawPoints(context, panels, { left, top }) {
 }
 
 /**
- * What is drawn as lines and text: all but the points.
+ * What is drawn as lines and text: all but the points. What a zoom moves out of the frame ends at it, as on screen.
  * @param {Context} context @param {Panels} panels @param {PictureSheet} pictureSheet
  */
 function drawRest(context, panels, { left, top, text, below }) {
+  const { width, height } = panels.layout;
   context.save();
   context.translate(left, top);
+  context.beginPath();
+  context.rect(0, 0, width, height);
+  context.clip();
   panels.layer.drawOn(context);
   context.restore();
   drawNames(context, panels, left, top);
@@ -215,23 +219,25 @@ export class SvgContext {
     this.dashes = /** @type {number[]} */ ([]);
     this.path = /** @type {string[]} */ ([]);
     this.moved = /** @type {Pixel} */ ([0, 0]);
-    this.before = /** @type {Pixel[]} */ ([]);
+    this.clipped = /** @type {string | undefined} */ (undefined);
+    this.before = /** @type {{ moved: Pixel, clipped: string | undefined }[]} */ ([]);
     this.measuring = contextOf(document.createElement("canvas"));
     const [wide, high] = [width, height].map((length) => Math.round(length * scale));
     const size = { width: wide, height: high, viewBox: `0 0 ${short(width)} ${short(height)}` };
     this.sheet = { size, ground, title, source };
     this.elements = /** @type {string[]} */ ([]);
-    this.gradients = 0;
+    this.gradients = this.clips = 0;
   }
 
   // -- places -----------------------------------------------------------------------------------
 
   save() {
-    this.before.push(this.moved);
+    this.before.push({ moved: this.moved, clipped: this.clipped });
   }
 
   restore() {
-    this.moved = this.before.pop() ?? [0, 0];
+    const { moved, clipped } = this.before.pop() ?? { moved: /** @type {Pixel} */ ([0, 0]), clipped: undefined };
+    [this.moved, this.clipped] = [moved, clipped];
   }
 
   /** @param {number} x @param {number} y */
@@ -268,8 +274,27 @@ export class SvgContext {
     this.path.push(`M${this.at(x + radius, y)}${half(x - radius)}${half(x + radius)}`);
   }
 
+  /** @param {number} x @param {number} y @param {number} width @param {number} height */
+  rect(x, y, width, height) {
+    this.moveTo(x, y);
+    for (const corner of [
+      [x + width, y],
+      [x + width, y + height],
+      [x, y + height],
+    ])
+      this.lineTo(corner[0], corner[1]);
+    this.closePath();
+  }
+
   closePath() {
     this.path.push("Z");
+  }
+
+  /** To the path, until what was saved is restored; a path within another is not needed. */
+  clip() {
+    const id = `clip-${++this.clips}`;
+    this.elements.push(svgElement("clipPath", { id }, svgElement("path", { d: this.path.join("") })));
+    this.clipped = `url(#${id})`;
   }
 
   /** @param {number[]} dashes */
@@ -302,7 +327,7 @@ export class SvgContext {
 
   /** @param {string} tag @param {Record<string, string | number | undefined>} attributes @param {string} [inside] */
   add(tag, attributes, inside) {
-    this.elements.push(svgElement(tag, attributes, inside));
+    this.elements.push(svgElement(tag, { ...attributes, "clip-path": this.clipped }, inside));
   }
 
   // -- boxes, text, images ----------------------------------------------------------------------

@@ -4,7 +4,7 @@ import { boxOutline, formatLasso, outlineArea } from "./lasso.mjs";
 import { pixelToPanel } from "./layout.mjs";
 import { savePicture, sheetOf } from "./save.mjs";
 import { make, makeSvg } from "../web/elements.mjs";
-import { leftInWindow } from "../web/popover.mjs";
+import { leftInWindow, toggleMenu } from "../web/popover.mjs";
 
 /** A region has at least this area (of the unit square, twice), else it was a slip of the hand. */
 const SMALLEST = 2e-6;
@@ -140,7 +140,7 @@ const WIDTHS = [2000, 4000];
 
 /**
  * The menu of a button beside the picture; it closes with Escape and with a click beside it.
- * @param {Panels} panels @param {HTMLElement} button
+ * @param {Panels} panels @param {HTMLButtonElement} button
  */
 function createSaveMenu(panels, button) {
   const asOnPage = make("option", { value: "" });
@@ -172,10 +172,11 @@ function createSaveMenu(panels, button) {
     savePicture(panels, form, Number(width.value));
   }
 
-  function open() {
+  /** @param {MouseEvent} event */
+  function turn(event) {
     const { width: pixels } = sheetOf(panels);
     asOnPage.textContent = `as here, ${Math.round(pixels * panels.scale).toLocaleString("en")} pixels`;
-    menu.togglePopover();
+    if (!toggleMenu(event, button, menu)) return;
     const [{ right, top }, { width: wide, height }] = [button.getBoundingClientRect(), menu.getBoundingClientRect()];
     Object.assign(menu.style, {
       left: `${leftInWindow(right - wide, wide)}px`,
@@ -183,6 +184,6 @@ function createSaveMenu(panels, button) {
     });
   }
 
-  panels.on(button, "click", open);
+  panels.on(button, "click", turn);
   return menu;
 }

@@ -100,7 +100,7 @@ export function mount(model, place, signal) {
   const title = make("p", { className: "caption", textContent: drawn.label });
   place.append(title, /** @type {HTMLElement} */ (host));
   const leave = answerItself(base, (url) => answer(model, url.slice(base.length)));
-  const panels = new Panels(/** @type {HTMLElement} */ (host), { most: MOST_HEIGHT });
+  const panels = new Panels(/** @type {HTMLElement} */ (host), { most: MOST_HEIGHT, leaves: false });
 
   function draw() {
     panels.update(picture(), null, (event) => tell(event));

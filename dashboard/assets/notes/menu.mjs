@@ -5,7 +5,7 @@ import { NoteList, nameForm, newId } from "./note_list.mjs";
 import { linkOf } from "./note.mjs";
 import { opensElsewhere, pathOf, visit } from "../web/address.mjs";
 import { make } from "../web/elements.mjs";
-import { leftInWindow } from "../web/popover.mjs";
+import { leftInWindow, toggleMenu } from "../web/popover.mjs";
 
 /** Saved views in the menu. */
 const MOST_LISTED = 8;
@@ -92,14 +92,14 @@ function openNaming(dialog) {
   form.focus();
 }
 
-/** @param {Menu} menu @param {HTMLElement} button */
-function openMenu(menu, button) {
+/** @param {MouseEvent} event @param {Menu} menu @param {HTMLButtonElement} button */
+function turnMenu(event, menu, button) {
   const { element, save } = menu;
   save.hidden = shownNow().writes === false;
-  element.togglePopover();
+  if (!toggleMenu(event, button, element)) return;
   const [{ right, bottom }, { width }] = [button.getBoundingClientRect(), element.getBoundingClientRect()];
   Object.assign(element.style, { left: `${leftInWindow(right - width, width)}px`, top: `${bottom + 4}px` });
-  if (element.matches(":popover-open")) listViews(menu);
+  listViews(menu);
 }
 
 /** Opens what a note is about without leaving the page. @param {MouseEvent} event @param {HTMLElement} link */
@@ -117,7 +117,7 @@ export function followNotes() {
   document.body.append(menu.element, dialog.element);
   document.addEventListener("click", (event) => {
     const [button, link] = ["#open-notes, [data-menu]", "a.followed"].map((name) => event.target?.closest?.(name));
-    if (button?.id === "open-notes") return openMenu(menu, button);
+    if (button?.id === "open-notes") return turnMenu(event, menu, /** @type {HTMLButtonElement} */ (button));
     if (!button && !link) return;
     menu.element.hidePopover();
     if (link) openLink(event, link);

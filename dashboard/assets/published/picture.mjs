@@ -4,6 +4,7 @@ import { panelElements } from "../canvas/component.mjs";
 import { Panels } from "../canvas/panels.mjs";
 import { element } from "../notebook/points.mjs";
 import { elementIn, elementOf } from "../web/elements.mjs";
+import { hasModifier } from "../web/keyboard.mjs";
 import { answerItself } from "../web/loading.mjs";
 import { openFiles, pictureOf } from "./files.mjs";
 import { startPage } from "./page.mjs";
@@ -26,7 +27,8 @@ function show(given, place) {
     /** @type {unknown} */ (panelElements(/** @type {any} */ (element), { picture: first, noted: null }))
   );
   place.replaceChildren(host);
-  const panels = new Panels(host, { most: isEmbedded() ? window.innerHeight - AROUND : MOST_HEIGHT });
+  const most = isEmbedded() ? window.innerHeight - AROUND : MOST_HEIGHT;
+  const panels = new Panels(host, { most, leaves: Boolean(given.every) && !isEmbedded() });
 
   function draw() {
     panels.update(pictureOf(given, state), null, tell);
@@ -35,14 +37,14 @@ function show(given, place) {
   /** @param {Record<string, any>} event */
   function tell({ opened, left, picked }) {
     if (opened && given.pages[opened.panel]) window.location.assign(given.pages[opened.panel]);
-    if (left && given.every && !isEmbedded()) window.location.assign(given.every);
+    if (left && given.every) window.location.assign(given.every);
     if (!picked) return;
     state.chosen = picked.token < 0 ? null : { token: picked.token, role: picked.role };
     draw();
   }
 
-  host.addEventListener("keydown", ({ key, shiftKey, target }) => {
-    const href = shiftKey || target !== panels.frame ? "" : given.steps[key];
+  host.addEventListener("keydown", (event) => {
+    const href = event.shiftKey || hasModifier(event) || event.target !== panels.frame ? "" : given.steps[event.key];
     if (href && !isEmbedded()) window.location.assign(href);
   });
   const choice = /** @type {HTMLSelectElement | null} */ (document.getElementById("colour"));

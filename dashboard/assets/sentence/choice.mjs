@@ -35,13 +35,19 @@ export function createTokens(side, name) {
   /** @type {Unit[]} */
   let units = [];
 
-  /** Keeps the elements where the tokens are the same, and with them the focus. @param {Unit[]} tokens */
+  /**
+   * Keeps the elements where the tokens are the same, and with them the focus; else gives the place of the token that
+   * had it, for `focus` once all is drawn, and -1 for none.
+   * @param {Unit[]} tokens
+   */
   function renew(tokens) {
     const text = JSON.stringify(tokens);
-    if (text === shownText) return;
+    if (text === shownText) return -1;
+    const focused = [...list.children].findIndex((button) => button === document.activeElement);
     [shownText, units] = [text, tokens];
     list.replaceChildren(...units.map((unit, i) => tokenButton(unit, i, side, units)));
     stand(0);
+    return focused;
   }
 
   /** @param {number[]} selected */
@@ -55,7 +61,7 @@ export function createTokens(side, name) {
     /** @type {HTMLElement[]} */ ([...list.children]).forEach((button, at) => (button.tabIndex = at === i ? 0 : -1));
   }
 
-  /** @param {number} i */
+  /** The token at a place, or the last one. @param {number} i */
   function focus(i) {
     const at = Math.max(0, Math.min(units.length - 1, i));
     stand(at);

@@ -1,7 +1,7 @@
 // The picture of the head view for a file: heads, tokens, lines and weights; and which line a point is on.
 import { ROW_GAP, ROW_HEIGHT, beginsSegment, pairOf, rowTops } from "./choice.mjs";
 import { badgePlace, badgeShapes, shownMarks } from "./pair_marks.mjs";
-import { kindShapes, measureText, titleShape } from "./picture.mjs";
+import { kindShapes, savedWidth, titleShape, titledWidth } from "./picture.mjs";
 import { findLines, formatWeight, meanOf, weightSums } from "./weights.mjs";
 import { squaredDistance } from "../web/drawing.mjs";
 
@@ -14,14 +14,24 @@ const BETWEEN = 300;
 const NUMBER_ROOM = 64;
 
 /** @param {Unit[]} units */
-const widest = (units) => Math.max(40, ...units.map(({ name }) => measureText(name, 13)));
+const widest = (units) => Math.max(40, ...units.map(({ name }) => savedWidth(name, 13)));
 
-/** @param {Views} views @param {number} y @returns {Shape[]} */
-function legendShapes(views, y) {
-  return views.shown.chosen.flatMap((head, i) => [
-    { box: [MARGIN + 44 * i, y - 6, 12, 12], colour: views.colour(head) },
-    { text: views.nameOf(head), at: [MARGIN + 44 * i + 16, y], colour: views.palette.ink, size: 12 },
-  ]);
+/** Pixels of the box before the name of a head, and after the name. */
+const [HEAD_BOX, HEAD_GAP] = [16, 12];
+
+/** The heads in a row: the shapes, and where the last name ends. @param {Views} views @param {number} y */
+function legendOf(views, y) {
+  let x = MARGIN;
+  /** @param {number} head @returns {Shape[]} */
+  const entry = (head) => {
+    const [name, left] = [views.nameOf(head), x];
+    x += HEAD_BOX + savedWidth(name, 12) + HEAD_GAP;
+    return [
+      { box: [left, y - 6, 12, 12], colour: views.colour(head) },
+      { text: name, at: [left + HEAD_BOX, y], colour: views.palette.ink, size: 12 },
+    ];
+  };
+  return { shapes: views.shown.chosen.flatMap(entry), right: x - HEAD_GAP };
 }
 
 /**
@@ -101,10 +111,11 @@ function numberShapes(views, only, ys, { query, key }) {
 export function headPicture(views, only) {
   const { units, keys, title } = views.shown;
   const left = MARGIN + NUMBER_ROOM + widest(units);
+  const legend = legendOf(views, 54);
   const width = Math.max(
     left + BETWEEN + widest(keys) + NUMBER_ROOM + MARGIN,
-    2 * MARGIN + measureText(title, 15),
-    2 * MARGIN + 44 * views.shown.chosen.length,
+    titledWidth(title),
+    legend.right + MARGIN,
   );
   const kinds = kindShapes(views.shown.roles?.kinds ?? [], [MARGIN, 76], width - 2 * MARGIN, views.palette.ink);
   const above = ABOVE + kinds.height + (views.shown.is_pair ? ROW_GAP : 0);
@@ -120,7 +131,7 @@ export function headPicture(views, only) {
   const marks = shownMarks(views.shown);
   const shapes = [
     titleShape(title, views.palette.ink),
-    ...legendShapes(views, 54),
+    ...legend.shapes,
     ...kinds.shapes,
     ...marks.flatMap((mark) => markShapes(views, lineOf(mark), mark.colour)),
     ...(pair ? markShapes(views, lineOf(pair)) : []),

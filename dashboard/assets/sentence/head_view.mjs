@@ -20,7 +20,7 @@ import { fontOf } from "./picture.mjs";
 import { findLines, formatWeight, meanOf, weightSums } from "./weights.mjs";
 import { contextOf } from "../web/drawing.mjs";
 import { make, makeSvg, required } from "../web/elements.mjs";
-import { isLetter } from "../web/keyboard.mjs";
+import { hasModifier, isLetter } from "../web/keyboard.mjs";
 
 /** @param {Views} views @param {HTMLElement} stage @param {AbortSignal} signal */
 export function createHeadView(views, stage, signal) {
@@ -58,8 +58,7 @@ export function createHeadView(views, stage, signal) {
   /** @param {ShownSentence} shown */
   function draw(shown) {
     swatches.draw(shown);
-    columns.query.renew(shown.units);
-    columns.key.renew(shown.keys);
+    const focused = { query: columns.query.renew(shown.units), key: columns.key.renew(shown.keys) };
     const pair = pairOf(shown);
     for (const side of /** @type {Side[]} */ (["query", "key"]))
       columns[side].mark(pair ? [pair[side]] : (shown.side || "query") === side ? shown.queries : []);
@@ -70,6 +69,8 @@ export function createHeadView(views, stage, signal) {
     if (hovered && hovered.units[0] >= columns[hovered.side].units.length) hovered = null;
     paint();
     if (hovered) describe(hovered);
+    // A token that was hidden leaves the keyboard on the next one.
+    for (const { side, focus } of Object.values(columns)) if (focused[side] >= 0) focus(focused[side]);
   }
 
   /** Which sentence the tokens of a column are of, where there are two. @param {ShownSentence} shown */
@@ -206,12 +207,13 @@ export function createHeadView(views, stage, signal) {
       columns[other[column.side]],
       unit,
     ];
-    if (unit < 0 || !(go || across || event.key === "Enter" || event.key === " ")) return;
+    const moves = !hasModifier(event) && (go || across);
+    if (unit < 0 || !(moves || event.key === "Enter" || event.key === " ")) return;
     event.preventDefault();
     const more = event.shiftKey || event.ctrlKey || event.metaKey;
     if (event.key === "Enter") return enter(column, unit, more);
-    if (!go && !across) return select(column.side, unit, more);
-    const [to, at] = /** @type {[Tokens, number]} */ (go || across);
+    if (!moves) return select(column.side, unit, more);
+    const [to, at] = /** @type {[Tokens, number]} */ (moves);
     to.focus(at);
   }
 

@@ -1,11 +1,11 @@
 // The matrix view: one head as a heat map, rows are queries; the pointer or the arrow keys show a weight.
 import { NO_TOKEN, beginsSegment, pairOf } from "./choice.mjs";
 import { BADGE, badgeShapes, inkOn, shownMarks } from "./pair_marks.mjs";
-import { measureText, showPicture, titleShape } from "./picture.mjs";
+import { measureText, showPicture, titleShape, titledWidth } from "./picture.mjs";
 import { createScale, exactWeight, headCodes, legendShapes, shadesOf, signedCodes, weightAt } from "./weights.mjs";
 import { hexOf } from "../web/drawing.mjs";
 import { make, showRing } from "../web/elements.mjs";
-import { ARROWS, isLetter, stepInGrid } from "../web/keyboard.mjs";
+import { arrowOf, isLetter, stepInGrid } from "../web/keyboard.mjs";
 
 /** @param {Views} views @param {HTMLElement} stage @param {AbortSignal} signal */
 export function createMatrixView(views, stage, signal) {
@@ -92,19 +92,6 @@ export function createMatrixView(views, stage, signal) {
     return query >= 0 && key >= 0 && query < units.length && key < keys.length ? [query, key] : null;
   }
 
-  /**
-   * The token whose name stands under the pointer: of a row on the left, of a column above.
-   * @param {MouseEvent} event
-   */
-  function named(event) {
-    const { units, keys } = views.shown;
-    const [row, column] = [
-      Math.floor((event.offsetY - place.top) / place.cell),
-      Math.floor((event.offsetX - place.left) / place.cell),
-    ];
-    return event.offsetX < place.left ? units[row] : event.offsetY < place.top ? keys[column] : null;
-  }
-
   /** @param {MouseEvent} event */
   function click(event) {
     const cell = under(event);
@@ -113,7 +100,7 @@ export function createMatrixView(views, stage, signal) {
     else views.choosePair(...cell);
   }
 
-  /** @param {Unit | null} unit */
+  /** @param {Unit | undefined} unit */
   function hide(unit) {
     if (!unit) return;
     leave();
@@ -124,7 +111,7 @@ export function createMatrixView(views, stage, signal) {
   function press(event) {
     if (isLetter(event, "h")) return (event.preventDefault(), hide(views.shown.units[stood[0]]));
     if (isLetter(event, "m")) return (event.preventDefault(), views.toggleMark({ query: stood[0], key: stood[1] }));
-    const step = ARROWS[event.key];
+    const step = arrowOf(event);
     if (event.key === "Escape") return (leave(), views.clearSelection());
     if (!step && event.key !== "Enter") return;
     event.preventDefault();
@@ -137,7 +124,9 @@ export function createMatrixView(views, stage, signal) {
   canvas.addEventListener("pointermove", (event) => point(under(event)), { signal });
   canvas.addEventListener("pointerleave", leave, { signal });
   canvas.addEventListener("click", click, { signal });
-  canvas.addEventListener("dblclick", (event) => hide(named(event)), { signal });
+  canvas.addEventListener("dblclick", ({ offsetX, offsetY }) => hide(namedAt(views.shown, place, offsetX, offsetY)), {
+    signal,
+  });
   frame.addEventListener("keydown", press, { signal });
   frame.addEventListener("focus", () => frame.matches(":focus-visible") && point(stood), { signal });
   frame.addEventListener("blur", leave, { signal });
@@ -151,6 +140,25 @@ const LONGEST = 130;
 /** Pixels that a saved picture has for its legend. */
 const LEGEND = 340;
 const TURN = -50;
+/** Pixels from a name to its row or column, and pixels that names need each. */
+const [BESIDE, APART] = [8, 13];
+
+/** Of so many names one is drawn where cells are small. @param {number} cell */
+const drawnEvery = (cell) => Math.ceil(APART / cell);
+
+/**
+ * The token whose name is drawn under a pixel: of a row on the left, of a column above, on its slant.
+ * @param {{ units: Unit[], keys: Unit[] }} shown @param {MatrixPlace} place @param {number} x @param {number} y
+ * @returns {Unit | undefined}
+ */
+export function namedAt({ units, keys }, { cell, left, top }, x, y) {
+  const every = drawnEvery(cell);
+  /** @param {number} pixels */
+  const nearest = (pixels) => every * Math.round((pixels / cell - 0.5) / every);
+  if (x < left) return units[nearest(y - top)];
+  const below = (top - BESIDE - y) / Math.tan((-TURN * Math.PI) / 180);
+  return y < top ? keys[nearest(x - below - left)] : undefined;
+}
 
 /** @param {Unit[]} units */
 const widest = (units) => Math.min(LONGEST, Math.max(20, ...units.map(({ name }) => measureText(name, NAME))));
@@ -223,13 +231,13 @@ function numberShapes({ data, codes, scale }, shades, { cell, left, top }, ramp)
  * @returns {Shape[]}
  */
 function nameShapes({ units, keys }, { cell, left, top }, ink, pair) {
-  const every = Math.ceil(13 / cell);
+  const every = drawnEvery(cell);
   /** @param {number} i @param {Side} side */
   const weight = (i, side) => (pair?.[side] === i ? 700 : 400);
   /** @param {Unit} unit @param {number} i */
   const row = (unit, i) => ({
     text: cut(unit.name),
-    at: [left - 8, top + (i + 0.5) * cell],
+    at: [left - BESIDE, top + (i + 0.5) * cell],
     colour: ink,
     size: NAME,
     align: "end",
@@ -238,7 +246,7 @@ function nameShapes({ units, keys }, { cell, left, top }, ink, pair) {
   /** @param {Unit} unit @param {number} i */
   const column = (unit, i) => ({
     text: cut(unit.name),
-    at: [left + (i + 0.5) * cell, top - 8],
+    at: [left + (i + 0.5) * cell, top - BESIDE],
     colour: ink,
     size: NAME,
     turn: TURN,
@@ -363,7 +371,7 @@ function matrixPicture(shown, place, palette, ramp) {
 /** @param {ShownMatrix} shown @param {MatrixPlace} place @param {Palette} palette @param {Colour[]} ramp */
 function titledMatrix(shown, place, palette, ramp) {
   const moved = { ...place, left: place.left + 20, top: place.top + 84 };
-  const width = Math.max(place.width + 40, LEGEND, 40 + measureText(shown.title, 15) * 1.06);
+  const width = Math.max(place.width + 40, LEGEND, titledWidth(shown.title));
   return {
     ...matrixPicture(shown, moved, palette, ramp),
     width,

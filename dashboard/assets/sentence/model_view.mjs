@@ -1,11 +1,11 @@
 // The model view (BertViz): a thumbnail of every head, a row for each layer.
 import { NO_TOKEN } from "./choice.mjs";
 import { shownMarks, thumbnailFrame } from "./pair_marks.mjs";
-import { fontOf, kindShapes, titleShape } from "./picture.mjs";
+import { fontOf, kindShapes, titleShape, titledWidth } from "./picture.mjs";
 import { createScale, legendShapes, shadesOf } from "./weights.mjs";
 import { contextOf } from "../web/drawing.mjs";
 import { make, showRing } from "../web/elements.mjs";
-import { ARROWS, stepInGrid } from "../web/keyboard.mjs";
+import { arrowOf, stepInGrid } from "../web/keyboard.mjs";
 
 const LEFT = 34;
 const TOP = 22;
@@ -219,13 +219,14 @@ export function createModelView(views, stage, signal) {
 
   /** @param {KeyboardEvent} event */
   function press(event) {
-    const step = ARROWS[event.key];
+    const step = arrowOf(event);
     if (event.key === "Escape") return leave();
     if (!step && event.key !== "Enter") return;
     event.preventDefault();
     if (!step) return open(stood);
     const { layers, heads } = views.shown.data;
     point(stepInGrid(stood, step, [layers, heads]));
+    ring.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
   /** For a file: names as text, each thumbnail as an image of its cells. */
@@ -239,7 +240,7 @@ export function createModelView(views, stage, signal) {
     const layers = Array.from({ length: data.layers }, (_, layer) =>
       name(`L${layer}`, 0, corner(place.side, layer, 0)[1] + place.side / 2),
     );
-    const width = Math.max(place.width + 40, 340);
+    const width = Math.max(place.width + 40, 340, titledWidth(title));
     const bottom = ABOVE + place.height + BAR + 8;
     const kinds = kindShapes(roles?.kinds ?? [], [20, bottom], width - 40, views.palette.ink);
     const bars = kindBars().map(({ box: [left, top, ...size], colour }) => ({

@@ -1,10 +1,10 @@
 // The neuron view (BertViz): how the weights of one query are computed, channel by channel; a row for each key.
 import { createTokens } from "./choice.mjs";
-import { measureText, titleShape } from "./picture.mjs";
+import { measureText, titleShape, titledWidth } from "./picture.mjs";
 import { divergingRamp, exactWeight } from "./weights.mjs";
 import { contextOf, hexOf } from "../web/drawing.mjs";
 import { elementIn, make } from "../web/elements.mjs";
-import { ARROWS, stepInGrid } from "../web/keyboard.mjs";
+import { arrowOf, hasModifier, stepInGrid } from "../web/keyboard.mjs";
 
 /** @type {("key" | "product")[]} */
 const KINDS = ["key", "product"];
@@ -68,7 +68,8 @@ export function createNeuronView(views, stage, signal) {
 
   /** @param {ShownSentence} shown */
   function draw(shown) {
-    queries.renew(shown.units);
+    const focused = queries.renew(shown.units);
+    if (focused >= 0) queries.focus(focused);
     const isQuery = (shown.side || "query") === "query" && shown.queries.length > 0;
     queries.mark(isQuery ? shown.queries.slice(0, 1) : []);
     const pressed = queries.list.querySelector('[aria-pressed="true"]');
@@ -173,7 +174,7 @@ export function createNeuronView(views, stage, signal) {
 
   /** @param {KeyboardEvent} event */
   function press(event) {
-    const step = ARROWS[event.key];
+    const step = arrowOf(event);
     if (event.key === "Escape") return views.leave();
     if (!step || !views.shown.data) return;
     event.preventDefault();
@@ -203,7 +204,7 @@ export function createNeuronView(views, stage, signal) {
       Home: 0,
       End: queries.units.length - 1,
     })[event.key];
-    if (to === undefined || unit < 0) return;
+    if (to === undefined || unit < 0 || hasModifier(event)) return;
     event.preventDefault();
     queries.focus(to);
   }
@@ -295,7 +296,7 @@ function neuronPicture({ data, title }, names, { most, colours }, palette) {
     ...data.keys.flatMap(ofKey),
   ];
   return {
-    width: Math.max(place.width, 40 + measureText(title, 15) * 1.06),
+    width: Math.max(place.width, titledWidth(title)),
     height: row(data.keys.length + 1) + 20,
     ground: palette.background,
     title,

@@ -111,7 +111,7 @@ function chip(mark, i, colour, remove) {
 export function createMarkLegend(views, signal) {
   const button = make("button", { type: "button", className: "plain", textContent: "Mark pair", title: HOW });
   const list = make("ul", { "aria-label": "Marked pairs" });
-  const row = make("div", { className: "marked-pairs", hidden: true }, button, list);
+  const row = make("div", { className: "marked-pairs", hidden: true, tabIndex: -1 }, button, list);
 
   /** @param {MarkedPair} mark */
   const remove = (mark) => views.showMarks((views.shown.marks ?? []).filter((other) => other !== mark));
@@ -126,7 +126,16 @@ export function createMarkLegend(views, signal) {
     button.setAttribute("aria-pressed", String(isMarked));
     const colours = mark_colours[schemeNow()] ?? mark_colours.light;
     const chips = marks.map((mark, i) => chip(mark, i, colours[i], () => remove(mark)));
+    const focused = [...list.children].findIndex((item) => item.contains(document.activeElement));
     list.replaceChildren(...(chips.length ? chips : [make("li", { className: "none", textContent: EMPTY })]));
+    if (focused >= 0) focus(focused);
+  }
+
+  /** The button of the mark at a place, or of the last one; without marks what is left of the row. @param {number} i */
+  function focus(i) {
+    const buttons = list.querySelectorAll("button");
+    const left = button.disabled ? row : button;
+    (buttons[Math.min(i, buttons.length - 1)] ?? left).focus();
   }
 
   button.addEventListener(

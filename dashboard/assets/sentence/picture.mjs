@@ -1,7 +1,7 @@
 // A picture of a sentence, {width, height, ground, title, shapes}: on a canvas, or as the text of an SVG file; and the
 // buttons that save what a view shows, as a picture or as a page that works without a server. Colours are #rrggbb; a
 // shape is a line, a box, a text or an image.
-import { FAMILY, contextOf } from "../web/drawing.mjs";
+import { FAMILY, contextOf, widthInFile } from "../web/drawing.mjs";
 import { make, required } from "../web/elements.mjs";
 import { escapeHtml, escapeXml, saveCanvas, saveText, shortNumber, svgElement, svgFile } from "../web/files.mjs";
 import { reach, trying } from "../web/loading.mjs";
@@ -26,8 +26,16 @@ export function measureText(text, size) {
   return context.measureText(text).width;
 }
 
+/** The width that a text may take in a saved picture. @param {string} text @param {number} size */
+export const savedWidth = (text, size, weight = 400) => widthInFile(measuring(), text, `${weight} ${size}px`);
+
+const TITLE = { size: 15, weight: 600 };
+
 /** The title at the top of a saved picture. @param {string} title @param {string} ink @returns {TextShape} */
-export const titleShape = (title, ink) => ({ text: title, at: [20, 26], colour: ink, size: 15, weight: 600 });
+export const titleShape = (title, ink) => ({ text: title, at: [20, 26], colour: ink, ...TITLE });
+
+/** The least width of a picture with a title. @param {string} title */
+export const titledWidth = (title) => 40 + savedWidth(title, TITLE.size, TITLE.weight);
 
 /** What stands before the kinds of roles, which are the colours of heads. */
 export const KINDS_ARE = "Clearest role:";
@@ -39,10 +47,10 @@ const [KIND_ROW, KIND_BOX, KIND_GAP] = [16, 16, 12];
  * @param {Kind[]} kinds @param {Pair} at @param {number} width @param {string} ink
  */
 export function kindShapes(kinds, [left, top], width, ink) {
-  const start = left + measureText(KINDS_ARE, 12) + KIND_GAP;
+  const start = left + savedWidth(KINDS_ARE, 12) + KIND_GAP;
   let [x, y] = [start, top];
   const shapes = kinds.flatMap(({ name, colour }) => {
-    const wide = KIND_BOX + measureText(name, 12) + KIND_GAP;
+    const wide = KIND_BOX + savedWidth(name, 12) + KIND_GAP;
     if (x > start && x + wide > left + width) [x, y] = [start, y + KIND_ROW];
     const at = x;
     x += wide;
@@ -184,7 +192,7 @@ const SMALL = 11;
  * @param {Drawing} picture @param {{ source: string }} given @param {string} ink
  */
 function withSource(picture, { source }, ink) {
-  const width = Math.max(picture.width, 40 + measureText(source, SMALL));
+  const width = Math.max(picture.width, 40 + savedWidth(source, SMALL));
   const line = { text: source, at: [20, picture.height + 4], colour: ink, size: SMALL };
   return { ...picture, source, width, height: picture.height + 24, shapes: [...picture.shapes, line] };
 }

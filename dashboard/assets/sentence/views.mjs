@@ -147,10 +147,12 @@ export class Views {
   show(sentence, data, url) {
     this.stage.style.minHeight = "";
     const before = this.view?.kind;
-    if (before !== sentence.show) this.leaveView();
+    const isOther = before !== sentence.show;
+    const hadFocus = isOther && [this.lead, this.stage].some((place) => place.contains(document.activeElement));
+    if (isOther) this.leaveView();
     const selected = { queries: sentence.queries || [], toward: sentence.toward ?? null };
     this.now = { ...sentence, ...selected, chosen: within(sentence, data), data };
-    if (before !== sentence.show) this.enterView(sentence.show);
+    if (isOther) this.enterView(sentence.show);
     for (const [name, value] of [
       ["role", "group"],
       ["aria-label", sentence.title],
@@ -158,7 +160,14 @@ export class Views {
       this.host.setAttribute(name, value);
     this.finish("", url);
     this.redraw();
+    if (hadFocus) this.focusFirst();
     requestAnimationFrame(() => performance.mark("headscape-drawn"));
+  }
+
+  /** The first control of the view: the one before had the keyboard. */
+  focusFirst() {
+    const controls = [this.lead, this.stage].flatMap((place) => [...place.querySelectorAll("button, [tabindex]")]);
+    /** @type {HTMLElement[]} */ (controls).find(({ tabIndex }) => tabIndex === 0)?.focus();
   }
 
   /** @param {string} problem @param {string} url */

@@ -108,15 +108,17 @@ function each(layer, chosen, least, only, act) {
 }
 
 /**
- * Number of lines of each strength (256 steps), and the first step that is drawn.
+ * Number of lines of each code, the weakest code that is drawn, how many of its lines are, and of all.
  * @param {Layer} layer @param {number[]} chosen @param {number} least @param {Only | null} only
  */
-function steps(layer, chosen, least, only) {
-  const counts = new Uint32Array(256);
-  each(layer, chosen, least, only, (_head, _query, _key, code) => counts[code >> 8]++);
-  let [first, drawn] = [255, counts[255]];
-  while (first > 0 && drawn + counts[first - 1] <= MOST_LINES) drawn += counts[--first];
-  return { counts, first, drawn: Math.min(drawn, MOST_LINES), total: counts.reduce((sum, count) => sum + count, 0) };
+function strengths(layer, chosen, least, only) {
+  const counts = new Uint32Array(65536);
+  each(layer, chosen, least, only, (_head, _query, _key, code) => counts[code]++);
+  let [weakest, drawn] = [65535, counts[65535]];
+  while (weakest > 1 && drawn < MOST_LINES) drawn += counts[--weakest];
+  const tooMany = Math.max(0, drawn - MOST_LINES);
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  return { counts, weakest, ofWeakest: counts[weakest] - tooMany, drawn: drawn - tooMany, total };
 }
 
 /**
@@ -125,7 +127,7 @@ function steps(layer, chosen, least, only) {
  * @param {Layer} layer @param {number[]} chosen @param {number} least @param {Only | null} only
  */
 export function findLines(layer, chosen, least, only) {
-  const { counts, first, drawn, total } = steps(layer, chosen, least, only);
+  const { counts, weakest, ofWeakest, drawn, total } = strengths(layer, chosen, least, only);
   const lines = {
     total,
     count: drawn,
@@ -134,12 +136,17 @@ export function findLines(layer, chosen, least, only) {
     keys: new Uint16Array(drawn),
     codes: new Uint16Array(drawn),
   };
-  const next = new Uint32Array(256);
-  for (let step = first + 1; step < 256; step++) next[step] = next[step - 1] + counts[step - 1] * Number(step > first);
+  const next = new Uint32Array(65536);
+  for (let code = weakest + 1; code < 65536; code++)
+    next[code] = next[code - 1] + (code - 1 === weakest ? ofWeakest : counts[code - 1]);
+  // Equally weak lines are left out evenly: not those of the last heads and queries.
+  /** @param {number} equal */
+  const drawnOf = (equal) => Math.floor((equal * ofWeakest) / counts[weakest]);
+  let equal = 0;
   each(layer, chosen, least, only, (head, query, key, code) => {
-    const step = code >> 8;
-    if (step < first || next[step] >= drawn) return;
-    const place = next[step]++;
+    if (code < weakest) return;
+    if (code === weakest && drawnOf(equal) === drawnOf(++equal)) return;
+    const place = next[code]++;
     [lines.heads[place], lines.queries[place], lines.keys[place], lines.codes[place]] = [head, query, key, code];
   });
   return lines;

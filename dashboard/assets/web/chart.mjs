@@ -1,7 +1,7 @@
 // Draws charts once they are near the window, shows entries of their legends alone by keyboard, and saves charts as
 // files: plotly draws them again with a title, with what sentences their numbers are of, and with their source; a PNG
 // at double size.
-import { FAMILY, contextOf } from "./drawing.mjs";
+import { contextOf, widthInFile } from "./drawing.mjs";
 import { required } from "./elements.mjs";
 import { breakLines, escapeHtml } from "./files.mjs";
 import { createTurns } from "./turns.mjs";
@@ -88,7 +88,7 @@ function whenDrawn(name, act) {
   const place = document.getElementById(name);
   if (!place) return;
   const chart = /** @type {PlottedElement | null} */ (place.querySelector(".js-plotly-plot"));
-  if (chart) act(chart, place.getAttribute("aria-label") || "", place.dataset.of);
+  if (chart) act(chart, place.dataset.title || place.getAttribute("aria-label") || "", place.dataset.of);
   else setTimeout(() => whenDrawn(name, act), DRAWN_CHECK_MS);
 }
 
@@ -98,7 +98,8 @@ function whenDrawn(name, act) {
  */
 function titled(chart, title, notes) {
   const [width, high] = [chart.offsetWidth, chart.offsetHeight];
-  const [large, small] = [wrapped(title, TITLE, width), notes.flatMap((note) => wrapped(note, SMALL, width))];
+  const large = wrapped(title, `700 ${TITLE}px`, width);
+  const small = notes.flatMap((note) => wrapped(note, `400 ${SMALL}px`, width));
   const room = Math.ceil(1.3 * (TITLE * large.length + SMALL * small.length)) + 2 * ROOM;
   const text = `<b>${large.join("<br>")}</b><br><span style="font-size: ${SMALL}px">${small.join("<br>")}</span>`;
   const above = {
@@ -126,16 +127,15 @@ function titled(chart, title, notes) {
 }
 
 /**
- * A text in lines that fit the width, in plotly's HTML.
- * @param {string} text @param {number} size @param {number} width
+ * A text in lines that fit the width, in plotly's HTML; `font` is its weight and its size.
+ * @param {string} text @param {string} font @param {number} width
  */
-function wrapped(text, size, width) {
+export function wrapped(text, font, width) {
   const context = contextOf(document.createElement("canvas"));
-  context.font = `600 ${size}px ${FAMILY}`;
   /** @param {Piece} piece */
-  const wide = ({ word = "" }) => context.measureText(word).width;
+  const wide = ({ word = "" }) => widthInFile(context, word, font);
   const groups = text.split(" ").map((word) => [{ word }]);
-  const lines = breakLines(groups, width - 2 * BESIDE, { wide, apart: context.measureText(" ").width });
+  const lines = breakLines(groups, width - 2 * BESIDE, { wide, apart: widthInFile(context, " ", font) });
   return lines.map((line) => line.map(({ word = "" }) => escapeHtml(word)).join(" "));
 }
 

@@ -3,8 +3,24 @@
 import { required } from "./elements.mjs";
 import { hexDigits } from "./loading.mjs";
 
+/** The typefaces where a reader has no Roboto: a saved file does not bring that of the page. */
+const OTHERS = "system-ui, -apple-system, 'Segoe UI', sans-serif";
 /** The typeface of pages, on canvases and in saved files. */
-export const FAMILY = "Roboto, system-ui, -apple-system, 'Segoe UI', sans-serif";
+export const FAMILY = `Roboto, ${OTHERS}`;
+/** Share by which other typefaces of a reader of a file are wider than those that it is laid out with. */
+const RESERVE = 1.06;
+
+/**
+ * The width that a text may take in a file, whichever of the typefaces its reader has.
+ * @param {CanvasRenderingContext2D} context @param {string} text @param {string} font its weight and its size
+ */
+export function widthInFile(context, text, font) {
+  const widths = [FAMILY, OTHERS].map((family) => {
+    context.font = `${font} ${family}`;
+    return context.measureText(text).width;
+  });
+  return RESERVE * Math.max(...widths);
+}
 
 /** What draws on a canvas. @param {HTMLCanvasElement} canvas */
 export const contextOf = (canvas) => required(canvas.getContext("2d"), "a canvas to draw on");

@@ -4,8 +4,14 @@
 import { required } from "./elements.mjs";
 import { openHelp } from "./help.mjs";
 
-/** Rows and columns by which an arrow key moves. @type {Record<string, [number, number]>} */
-export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+/** Whether a key is the browser's own: with Alt an arrow goes a page back. @param {KeyboardEvent} event */
+export const hasModifier = ({ ctrlKey, metaKey, altKey }) => ctrlKey || metaKey || altKey;
+
+/** @type {Record<string, [number, number]>} */
+const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+/** Rows and columns by which an arrow key moves; nothing for another key. @param {KeyboardEvent} event */
+export const arrowOf = (event) => (hasModifier(event) ? undefined : ARROWS[event.key]);
 
 /**
  * The row and the column of a grid after so many steps from one of its cells: no step leaves it.
@@ -95,7 +101,7 @@ const followsG = (event) => event.timeStamp - pressed < WAIT;
  * Whether a letter was pressed that a view may act on: alone, and not after `g`.
  * @param {KeyboardEvent} event @param {string} letter
  */
-export const isLetter = (event, letter) => event.key === letter && !event.ctrlKey && !event.metaKey && !followsG(event);
+export const isLetter = (event, letter) => event.key === letter && !hasModifier(event) && !followsG(event);
 
 /** @param {EventTarget | null} target */
 const isTyped = (target) => target?.closest?.("input, textarea, select, [contenteditable='true'], [role='textbox']");
@@ -124,7 +130,7 @@ function act(action) {
 /** Follows the keys. */
 export function followShortcuts() {
   document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyped(event.target)) return;
+    if (event.defaultPrevented || hasModifier(event) || isTyped(event.target)) return;
     if (document.querySelector("dialog[open]")) return;
     const action = actionOf(event.key, followsG(event));
     pressed = action?.wait ? event.timeStamp : -Infinity;

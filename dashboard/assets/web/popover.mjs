@@ -15,6 +15,19 @@ const LEAVE_MS = 150;
 export const leftInWindow = (wanted, width) => Math.max(MARGIN, Math.min(wanted, window.innerWidth - width - MARGIN));
 
 /**
+ * Opens or closes a menu by a click on its button, and says whether it is open. The browser knows whose menu it is: a
+ * press on the button does not close it before the click does, and Tab goes from the button into it.
+ * @param {MouseEvent} event @param {HTMLButtonElement} button @param {HTMLElement} menu
+ */
+export function toggleMenu(event, button, menu) {
+  event.preventDefault(); // the browser would toggle it too
+  button.popoverTargetElement = menu;
+  if (menu.matches(":popover-open")) menu.hidePopover();
+  else menu.showPopover({ source: button });
+  return menu.matches(":popover-open");
+}
+
+/**
  * The upper edge of a text so high: below its button, above where there is no room.
  * @param {{ top: number, bottom: number }} button @param {number} height
  */

@@ -3,6 +3,7 @@
 // the controls that a button opens. Of the last three this browser, or this tab, remembers what its reader chose,
 // nothing where it stores nothing.
 import { elementIn, required } from "./elements.mjs";
+import { hasModifier } from "./keyboard.mjs";
 
 /** Frames that what a page draws is waited for at most. */
 const MOST_FRAMES = 600;
@@ -156,7 +157,7 @@ function pressedOnBorder(event) {
     Home: LEAST_WIDTH,
     End: MOST_WIDTH,
   };
-  if (!(event.key in widths)) return;
+  if (hasModifier(event) || !(event.key in widths)) return;
   event.preventDefault();
   widen(widths[event.key]);
 }

@@ -1,5 +1,6 @@
 // The Dash component TokenRuler: a strip of all tokens of a long sentence with the window on it, moved by click or key.
 import { make, useOnElement } from "./elements.mjs";
+import { hasModifier } from "./keyboard.mjs";
 
 /**
  * @typedef {{ first: number, size: number, tokens: number }} Span the first token of the window, how many it has, and
@@ -77,7 +78,7 @@ class Ruler {
 
   /** @param {KeyboardEvent} event */
   press(event) {
-    const first = event.ctrlKey || event.metaKey || event.altKey ? null : keyed(event.key, this.span);
+    const first = hasModifier(event) ? null : keyed(event.key, this.span);
     if (first === null) return;
     event.preventDefault();
     this.move(first);
