@@ -43,7 +43,7 @@ function createPages() {
   /** @type {Wait | null} */
   let waiting = null;
   /** @type {Wait | null} */
-  let ahead = window.firstPage ? begun(window.firstPage, firstPage(window.firstPage)) : null;
+  let ahead = null;
 
   /** @param {Asked} asked @param {Promise<any>} answer @returns {Wait} */
   function begun(asked, answer) {
@@ -59,6 +59,7 @@ function createPages() {
 
   /** The page of a request, or null where another request followed. @param {PageRequest} request */
   async function newestPage(request) {
+    if (!waiting && window.firstPage) ahead = begun(window.firstPage, firstPage(window.firstPage));
     waiting?.ending.abort();
     const mine = (waiting = ahead?.key === JSON.stringify(request) ? ahead : start(request));
     if (ahead !== mine) ahead?.ending.abort();
