@@ -318,7 +318,7 @@ class SentenceModel:
         self.hooked = HookedModel(
             checkpoint, device=device, dtype=find_dtype(dtype, device), classifies=classifies, loaded=loaded
         )
-        if loaded is not None and loaded.dtype == torch.float32:  # in 16 bits no weight is as exact
+        if loaded is not None:
             check_attention(self.hooked, checkpoint.name)
         self._last = f"L{self.hooked.layers - 1:02d}.feedforward"
         self.hooked.listen_at_points([self._last])
