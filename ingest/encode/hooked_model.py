@@ -160,7 +160,9 @@ class HookedModel:
         # As often as needed: a single token always gets all attention.
         bias = self.bias
         tokens = min(PROBED + (0 if bias is None else bias.reach), self.longest)
-        token_ids = vocab[vocab != self.config.pad_token_id].repeat(tokens)[None, :tokens]
+        padding = self.config.pad_token_id
+        words = vocab if padding is None else vocab[vocab != padding]
+        token_ids = words.repeat(tokens)[None, :tokens]
         module: Any = self.parts.module
         with torch.inference_mode(), running(Pass()) as capture:
             module(input_ids=token_ids)
