@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from ingest.run.process import exit_status, follow_parent
 from store.process import check_extra, end
 from store.repository.errors import StoreError
 from store.repository.files import is_full
@@ -38,6 +37,8 @@ def run_writing(
     write: Callable[[str, Path, argparse.Namespace], str],
 ) -> int:
     """Write a folder from a store and print what it is; the exit status, see `exit_status`."""
+    from ingest.run.process import exit_status, follow_parent
+
     follow_parent(os.environ)
     options = parser.parse_args(arguments)
     return exit_status(partial(_write, options, write), name=command, interrupted=INTERRUPTED)
