@@ -1,4 +1,4 @@
-"""How the numbers of a model were made: settings, versions and device for readers; where model and data are for a server, which reads them again."""
+"""How the numbers of a model were made: settings, versions and device for readers, the places of model and data for a server."""
 
 import platform
 from collections.abc import Mapping, Sequence

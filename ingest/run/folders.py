@@ -133,6 +133,6 @@ def _check_hub_cache(kind: str, name: str) -> None:
 
 
 def _is_here(kind: str, name: str) -> bool:
-    """Whether a model or data set is not on the hub, by its name: that of a file has an ending, and no number as in bge-base-en-v1.5."""
+    """Whether a model or data set is not on the hub, by its name: a file of data has an ending of letters."""
     is_file = kind == "datasets" and Path(name).suffix[1:2].isalpha()
     return name == "embedded" or Path(name).exists() or is_file or name.startswith((".", "/"))
