@@ -18,7 +18,7 @@ from types import SimpleNamespace
 print("started", flush=True)
 work = SimpleNamespace(run=lambda _: time.sleep(600))
 sys.modules |= {{"ingest.pipeline": work, "ingest.finetuning.run": work}}
-sys.modules["dashboard.web.served_store"] = SimpleNamespace(ServedStore=work.run)
+sys.modules["dashboard.web.served_store"] = SimpleNamespace(ServedStore=work.run, FILE_MEMORY=0)
 sys.path.insert(0, {root!r})
 sys.argv = sys.argv[2:]
 runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
