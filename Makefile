@@ -41,6 +41,8 @@ PREFIX ?=
 TRUSTED_PROXIES ?=
 AUTH ?=
 OPEN_TO_ANYBODY ?=
+NOTES ?=
+HEADVIS ?=
 STATE ?=
 USERS ?=
 SESSION_HOURS ?=
@@ -65,7 +67,10 @@ PYTHON := .venv/bin/python
 export MODEL DATA CHOOSE LABELS SENTENCES TOKENS VECTORS MAX_LENGTH STORE DEVICE DTYPE SEED BATCH TEXT SENTENCE_SPLIT DATA_SPLIT FIRST SPLIT VIEWS LABEL IMPORTANCE EPOCHS LEARNING_RATE FREEZE OUT \
   ANNOTATE PROBES POINTS FEATURES REVIEWS METRIC NEIGHBORS MIN_DIST HOST PORT ALLOWED_HOSTS \
   PREFIX TRUSTED_PROXIES WORKERS SCHEDULER METRICS_FROM ACCESS_LOG DAYS URL \
-  AUTH OPEN_TO_ANYBODY STATE USERS SESSION_HOURS OIDC_DISCOVERY OIDC_CLIENT OIDC_DOMAINS OIDC_GROUPS IDENTITY_HEADER IDENTITY_FROM AUTHORS
+  NOTES HEADVIS AUTH OPEN_TO_ANYBODY STATE USERS SESSION_HOURS OIDC_DISCOVERY OIDC_CLIENT OIDC_DOMAINS OIDC_GROUPS IDENTITY_HEADER IDENTITY_FROM AUTHORS
+
+# A flag without a value is given for a true word alone: whoever writes CHECK=0 or OPEN_TO_ANYBODY=no means the opposite.
+if_true = $(if $(filter 1 y Y yes Yes YES true True TRUE on On ON,$(1)),$(2))
 
 # Images of Docker often forbid Python to write bytecode: every process would compile thousands of modules again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -117,7 +122,7 @@ docs: .venv/tools  ## build the site of the documentation in build/site; a broke
 	@$(PYTHON) -m tests.docs_site
 
 gallery: install  ## take the pictures of docs/gallery.md from the default store, and write its figures (STORE; CHECK=1 compares)
-	@$(PYTHON) -m tests.gallery --store="$$STORE" $(if $(CHECK),--check)
+	@$(PYTHON) -m tests.gallery --store="$$STORE" $(call if_true,$(CHECK),--check)
 
 hooks: .venv/tools  ## let git run the checks of .pre-commit-config.yaml before each commit
 	@.venv/bin/pre-commit install
@@ -142,18 +147,18 @@ finetune: install  ## teach a BERT the labels of reviews; the result is a MODEL 
 compare: install  ## a second model beside that of the store, in minutes: MODEL, taught the labels of a few reviews (MODEL DATA LABEL FIRST OUT STORE ...)
 	@echo 'Three steps, about 6 minutes on two fast cores after the first: the store, a short fine-tuning on labels, an ingest of its result.'
 	@$(RUN) ingest $(FLAGS) --first= --importance=
-	@$(RUN) finetune --model="$$MODEL" --data="$$DATA" --text="$$TEXT" --label="$$LABEL" --data-split="$$DATA_SPLIT" --first="$${FIRST:-1600}" \
-	  --max-length="$${MAX_LENGTH:-128}" --freeze="$$FREEZE" --seed="$$SEED" --device="$$DEVICE" --out="$${OUT:-data/finetuned-short}"
+	@$(RUN) finetune --model="$$MODEL" --data="$$DATA" --text="$$TEXT" --label="$$LABEL" --data-split="$$DATA_SPLIT" --first="$${FIRST:-1600}" --split="$$SPLIT" \
+	  --epochs="$$EPOCHS" --learning-rate="$$LEARNING_RATE" --max-length="$${MAX_LENGTH:-128}" --freeze="$$FREEZE" --seed="$$SEED" --device="$$DEVICE" --out="$${OUT:-data/finetuned-short}"
 	@$(RUN) ingest $(FLAGS) --first= --model="$${OUT:-data/finetuned-short}" --importance="$${IMPORTANCE:-50}"
 
 # The secret of an OpenID client is no flag, which `ps` would show: the command reads HEADSCAPE_OIDC_SECRET.
 ACCESS = --auth="$$AUTH" --state="$$STATE" --users="$$USERS" --session-hours="$$SESSION_HOURS" --oidc-discovery="$$OIDC_DISCOVERY" \
   --oidc-client="$$OIDC_CLIENT" --oidc-domains="$$OIDC_DOMAINS" --oidc-groups="$$OIDC_GROUPS" --identity-header="$$IDENTITY_HEADER" \
-  --identity-from="$$IDENTITY_FROM" --authors="$$AUTHORS" $(if $(OPEN_TO_ANYBODY),--open-to-anybody)
+  --identity-from="$$IDENTITY_FROM" --authors="$$AUTHORS" $(call if_true,$(OPEN_TO_ANYBODY),--open-to-anybody)
 
 dashboard: install  ## serve the store, after an ingest where there is none (STORE HOST PORT ALLOWED_HOSTS PREFIX WORKERS AUTH ..., see docs/serving.md)
 	@$(PYTHON) -m headscape serve --store="$$STORE" --host="$$HOST" --port="$$PORT" --allowed-hosts="$$ALLOWED_HOSTS" \
-	  --prefix="$$PREFIX" --trusted-proxies="$$TRUSTED_PROXIES" $(ACCESS) \
+	  --prefix="$$PREFIX" --trusted-proxies="$$TRUSTED_PROXIES" $(ACCESS) $${NOTES:+--notes="$$NOTES"} $${HEADVIS:+--headvis="$$HEADVIS"} \
 	  --workers="$$WORKERS" --metrics-from="$$METRICS_FROM" --access-log="$$ACCESS_LOG" --ingest
 
 site: install  ## write the store as pages for any web server, in ./site (STORE OUT URL)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dashboard.publish import STORE, Telling, count, run_writing
-from store.process import check_extra, end, until_pipe_closes
+from store.process import check_extra, end
 from store.repository.errors import StoreError, check_head
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ STEPS = 1_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command: exit status 0, or 1 after a message on what to do next."""
-    return until_pipe_closes(lambda: run_writing("export", _parser().parse_args(arguments), _export))
+    """Run the command; the exit status, see `run_writing`."""
+    return run_writing("export", _parser(), arguments, _export)
 
 
 def _export(store: str, place: Path, options: argparse.Namespace) -> str:

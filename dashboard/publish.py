@@ -1,14 +1,16 @@
 """`headscape publish STORE --out=site`: a store as a folder of pages that any web server shows."""
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from store.process import check_extra, end, until_pipe_closes
-from store.repository.access import interruption
+from store.process import check_extra, end
 from store.repository.errors import StoreError
 from store.repository.files import is_full
 from store.repository.zarr_internals import is_damage
@@ -18,29 +20,38 @@ if TYPE_CHECKING:
     from dashboard.published.site import Options
 
 STORE, OUT = "data/headscape", "site"
+INTERRUPTED = "Interrupted; what was there is as it was. Run the same command again."
 #: Columns of the line that says how far it is, and seconds between two lines where no terminal shows them.
 LINE, QUIET_SECONDS = 78, 30.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command: exit status 0, or 1 after a message on what to do next."""
-    return until_pipe_closes(lambda: run_writing("publish", _parser().parse_args(arguments), _publish))
+    """Run the command; the exit status, see `run_writing`."""
+    return run_writing("publish", _parser(), arguments, _publish)
 
 
 def run_writing(
-    command: str, options: argparse.Namespace, write: Callable[[str, Path, argparse.Namespace], str]
+    command: str,
+    parser: argparse.ArgumentParser,
+    arguments: Sequence[str] | None,
+    write: Callable[[str, Path, argparse.Namespace], str],
 ) -> int:
-    """Write a folder from a store and print what it is: exit status 0, or 1 after a message on what to do next."""
+    """Write a folder from a store and print what it is; the exit status, see `exit_status`."""
+    from ingest.run.process import exit_status, follow_parent
+
+    follow_parent(os.environ)
+    options = parser.parse_args(arguments)
+    return exit_status(partial(_write, options, write), name=command, interrupted=INTERRUPTED)
+
+
+def _write(options: argparse.Namespace, write: Callable[[str, Path, argparse.Namespace], str]) -> None:
     from icechunk import IcechunkError
 
     store = options.store or options.place or STORE
     try:
         print(write(store, Path(options.out), options))
-        return 0
-    except IcechunkError as error:
-        problem = interruption(error)
-    except StoreError as error:
-        problem = str(error)
+    except (StoreError, IcechunkError):
+        raise
     except Exception as error:
         if isinstance(error, OSError) and is_full(error):
             problem = f"The disk of {options.out} is full. Free some space and run the same command again."
@@ -50,8 +61,7 @@ def run_writing(
             problem = f"A part of {store} is damaged. Run `headscape verify --store={store}` to list the damage."
         else:
             raise
-    print(f"{command}: {problem}", file=sys.stderr)
-    return 1
+        raise StoreError(problem) from error
 
 
 def _publish(store: str, place: Path, options: argparse.Namespace) -> str:
@@ -126,7 +136,9 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="leave out every sentence and wordpiece of a corpus that must stay private",
     )
-    parser.add_argument("--url", default="", help="address that the site will have: link previews need it")
+    parser.add_argument(
+        "--url", type=_address, default="", help="address that the site will have: link previews need it"
+    )
     parser.add_argument(
         "--tokens", type=count, default=6_000, metavar="N", help="tokens drawn of a head (default 6000)"
     )
@@ -142,6 +154,16 @@ def count(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is below 1")
     return number
+
+
+def _address(text: str) -> str:
+    """The address of a site, or nothing: another text would lead to an address below each page."""
+    parts = urlsplit(text)
+    if text and (parts.scheme not in ("http", "https") or not parts.netloc):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no address of a site. Give one such as https://example.org/heads"
+        )
+    return text
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """A text by transformers' own objects, as a reader of a notebook has them: no store, no ingest, and nothing of theirs is changed.
 
 The model is copied without its weights, which the copy shares: new hooks and another kind of attention are the copy's alone.
+Weights of 16 bits are copied in float32, as those of a folder are loaded: small shares and products vanish in 16 bits, or overflow.
 Hooks of the owner run as in any other pass. The tokenizer is read from a temporary folder, as that of a checkpoint.
 """
 
@@ -15,6 +16,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import Parameter
 
 from dashboard.notebook.sentence import sentence_widget
 from dashboard.notebook.widget import Widget
@@ -66,7 +68,7 @@ def own_sentence(
 
 @contextmanager
 def ready_model(model: Any, tokenizer: Any, found: Checkpoint | None = None) -> Iterator[GuessingModel]:
-    """A model with its tokenizer, of a copy that shares its weights; `found` as in `own_widget`."""
+    """A model with its tokenizer, of a copy in float32 that shares its weights; `found` as in `own_widget`."""
     if found is None and tokenizer is None:
         raise IngestError(
             "A model object needs its tokenizer. Give what AutoTokenizer.from_pretrained returns, or a folder or a name."
@@ -115,7 +117,7 @@ def _loaded(checkpoint: Checkpoint) -> Any:
 
 
 def _given(model: Any) -> tuple[Any, Checkpoint]:
-    """A copy of a model that shares its weights, and its checkpoint without files."""
+    """A copy of a model in float32, and its checkpoint without files."""
     model = model.get_base_model() if hasattr(model, "get_base_model") else model  # peft's, around transformers'
     if not hasattr(getattr(model, "config", None), "to_json_string"):
         raise IngestError(
@@ -128,15 +130,23 @@ def _given(model: Any) -> tuple[Any, Checkpoint]:
 
 
 def _copy(model: Any, name: str) -> Any:
-    """The modules of a model anew, with its own tensors."""
+    """The modules of a model anew, with its own tensors, but for those of 16 bits."""
     kept = (each for module in model.modules() for each in vars(module).values() if isinstance(each, Tensor))
-    shared = {id(tensor): tensor for tensor in chain(model.parameters(), model.buffers(), kept)}
+    shared = {id(tensor): _exact(tensor) for tensor in chain(model.parameters(), model.buffers(), kept)}
     try:
         return deepcopy(model, shared)
     except Exception as error:  # whatever an owner has put on a module
         raise IngestError(
             f"{short(name)} cannot be copied ({type(error).__name__}). Give the folder that save_pretrained wrote."
         ) from error
+
+
+def _exact(tensor: Tensor) -> Tensor:
+    """A tensor of 16 bits in float32; any other as it is."""
+    if tensor.dtype not in (torch.float16, torch.bfloat16):
+        return tensor
+    exact = tensor.detach().float()
+    return Parameter(exact, tensor.requires_grad) if isinstance(tensor, Parameter) else exact
 
 
 def _with_tokenizer(checkpoint: Checkpoint, tokenizer: Any, folder: Path) -> Checkpoint:

@@ -1,15 +1,15 @@
 """The stages of an ingest in order, and the publication at the end."""
 
-import platform
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
-from importlib.metadata import version
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import torch
+from zarr.core.attributes import Attributes
 
+from ingest import provenance
 from ingest.encode.feature_points import FeaturePoints, check_features
 from ingest.encode.loading import check_shapes, find_device, find_dtype, import_libraries
 from ingest.encode.mixing import update_mixing
@@ -24,7 +24,6 @@ from ingest.encode.tensors import (
     encode_on_workers,
     pending_blocks,
 )
-from ingest.finetuning.run import measured_accuracy
 from ingest.heads.divergence import intervals_outdated, update_divergence, write_intervals
 from ingest.heads.importance import check_labels, check_model, update_importance
 from ingest.heads.pairs import update_pairs
@@ -60,9 +59,6 @@ from store.repository.ingest_status import note_progress
 from store.repository.writer import Writer, open_writer
 from store.schema.model import NORM_FIRST
 from store.schema.pictures import RAW, ViewName
-
-if TYPE_CHECKING:
-    from ingest.encode.encoder import Encoder
 
 #: Pictures of raw vectors, if they are the first in the order, that are made before all other stages.
 EARLY = 2
@@ -214,6 +210,7 @@ class Ingest:
         self._mix(sample)
         self._judge_heads(sample)
         self._train_probes()
+        self._renew_provenance()
 
     def _annotate(self) -> bool:
         """Bring the words of this corpus up to date."""
@@ -334,12 +331,28 @@ class Ingest:
         from ingest.encode.encoder import open_encoder
 
         encoder = open_encoder(self.checkpoint, self.settings, self.device, self.dtype)
-        provenance = _provenance(self.settings, self.checkpoint, self.data, encoder)
-        self.writer.group(self.model.path).attrs.update(
-            {"provenance": provenance, NORM_FIRST: self.checkpoint.family.norm_first}
+        before: Any = self._attributes.get("provenance", {})
+        of = before, self.settings, self.checkpoint, self.data, self._names()
+        self._attributes.update(
+            {"provenance": provenance.encoded(*of, encoder), NORM_FIRST: self.checkpoint.family.norm_first}
         )
         encode_corpus(self.writer, self.model, self.counted, blocks, encoder, self._workers())
         self.changed = True
+
+    def _renew_provenance(self) -> None:
+        """Say what an ingest that encoded nothing made, and where model and data are now: a server looks for them there."""
+        before: Any = self._attributes["provenance"]
+        made = self.changed or self.writer.unpublished
+        now = provenance.computed(before, self.settings, self.data, self._names()) if made else before
+        now = provenance.placed(now, self.settings, self.checkpoint, self.data)
+        if now != before:
+            self._attributes["provenance"] = now
+            self.writer.commit(f"{self.model.key}: provenance")
+            self.changed = True
+
+    @property
+    def _attributes(self) -> Attributes:
+        return self.writer.group(self.model.path).attrs
 
     def _workers(self) -> EncodeBlocks | None:
         """What encodes blocks on the workers, where there are some."""
@@ -399,19 +412,3 @@ def draw(writer: Writer, drawings: Sequence[Drawn]) -> Iterator[Drawn]:
             writer.commit(message)
         writer.commit(drawing.finish())
         yield drawing
-
-
-def _provenance(settings: Settings, checkpoint: Checkpoint, data: Data, encoder: "Encoder") -> dict[str, Any]:
-    """How the numbers were computed, for readers: settings, versions, device."""
-    return {
-        "settings": asdict(settings) | {"first": data.first or settings.first},
-        "revision": checkpoint.revision,
-        "folder": str(checkpoint.folder.resolve()),
-        "tokenizer_sha256": checkpoint.tokenizer_sha256,
-        "data": asdict(data),
-        "finetuned": measured_accuracy(checkpoint.folder),
-        "device": str(encoder.model.device),
-        "batch_tokens": encoder.batch_tokens,
-        "python": platform.python_version(),
-        "versions": {name: version(name) for name in ("headscape", "torch", "transformers", "zarr", "icechunk")},
-    }

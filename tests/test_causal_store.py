@@ -1,5 +1,6 @@
 """A model whose tokens see no later token: numbers and pages of a tiny GPT-2, whose first token stands for [CLS]."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from dashboard.compare.data import statistic_of
 from dashboard.compare.two_models import ModelPair
 from dashboard.lessons.lessons import lessons_of
 from dashboard.programs.tools import StoreTools
+from dashboard.publish import main
 from dashboard.relations.example import MarkedPair, rank_heads
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
@@ -36,6 +38,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def corpus(place: str) -> Corpus:
     return open_corpus(place)
+
+
+def test_published_pages_call_the_first_token_by_no_name_that_it_has_not(place: str, tmp_path: Path) -> None:
+    """Also in what a script draws, in the list of kinds and where a dot of the map says what it is."""
+    assert main([place, f"--out={tmp_path / 'site'}", "--sentences=1", "--tokens=40"]) == 0
+    pages = {path.name: path.read_text("utf-8") for path in (tmp_path / "site").rglob("*.html")}
+    assert [name for name, text in pages.items() if "[CLS]" in text or "[SEP]" in text] == []
+    does = [re.search(r'<p class="what-it-does">(.*?)</p>', text) for name, text in pages.items() if name[0] == "L"]
+    assert any(found and "first token" in found[1].lower() for found in does)
 
 
 def neighbours(sentence: HypothesisSentence) -> np.ndarray:

@@ -121,14 +121,37 @@ def test_make_gives_a_name_as_it_was_given(name: str, tmp_path: Path) -> None:
 
 def test_make_compare_fine_tunes_between_an_ingest_of_the_model_and_one_of_the_result(tmp_path: Path) -> None:
     """Of a flag that is given twice the last counts."""
-    chosen = "model", "data", "first", "max-length", "importance", "out"
+    chosen = "model", "data", "first", "epochs", "learning-rate", "max-length", "importance", "out"
     shown = (
         "flags = dict(one[2:].split('=') for one in sys.argv[4:])\n"
         f"print(sys.argv[3], *(flags[name] or 'default' for name in {chosen} if name in flags))"
     )
-    (_, *steps) = made("compare", "DATA=reviews.csv", "FIRST=300", shown=shown, at=tmp_path).splitlines()
+    given = "DATA=reviews.csv", "FIRST=300", "EPOCHS=5", "LEARNING_RATE=2e-5"
+    (_, *steps) = made("compare", *given, shown=shown, at=tmp_path).splitlines()
     assert steps == [
         "ingest default reviews.csv default default default",
-        "finetune default reviews.csv 300 128 data/finetuned-short",
+        "finetune default reviews.csv 300 5 2e-5 128 data/finetuned-short",
         "ingest data/finetuned-short reviews.csv default default 50",
     ]
+
+
+@pytest.mark.parametrize(
+    ("target", "variable", "flag"),
+    [("dashboard", "OPEN_TO_ANYBODY", "--open-to-anybody"), ("gallery", "CHECK", "--check")],
+)
+def test_make_gives_a_flag_without_a_value_for_a_true_word_alone(
+    target: str, variable: str, flag: str, tmp_path: Path
+) -> None:
+    given = {
+        word: made(target, f"{variable}={word}", shown=f"print({flag!r} in sys.argv)", at=tmp_path).strip()
+        for word in ("1", "yes", "True", "0", "no", "false", "")
+    }
+    assert given == dict.fromkeys(("1", "yes", "True"), "True") | dict.fromkeys(("0", "no", "false", ""), "False")
+
+
+def test_make_names_the_places_of_notes_and_of_a_tree_to_the_server(tmp_path: Path) -> None:
+    """An empty flag of notes would hide HEADSCAPE_NOTES."""
+    shown = "print([one for one in sys.argv if one.startswith(('--notes', '--headvis'))])"
+    assert made("dashboard", shown=shown, at=tmp_path) == "[]\n"
+    given = made("dashboard", "NOTES=a b.db", "HEADVIS=a tree", shown=shown, at=tmp_path)
+    assert given == "['--notes=a b.db', '--headvis=a tree']\n"

@@ -221,6 +221,24 @@ def test_a_method_of_a_stored_sentence_is_that_of_its_text(tiny_store: str, tiny
     assert found.dims == expected.dims
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_model_object_of_16_bits_is_read_in_float32(tiny_model: Path, tmp_path: Path, dtype: torch.dtype) -> None:
+    transformers.AutoModel.from_pretrained(tiny_model, dtype=dtype).save_pretrained(tmp_path)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_model)
+    own, exact = (transformers.AutoModel.from_pretrained(tmp_path, dtype=each) for each in (dtype, torch.float32))
+    text, other = "the film was good", "a scene"
+    np.testing.assert_allclose(
+        headscape.alike(own, tokenizer, text, other), headscape.alike(exact, tokenizer, text, other), atol=1e-6
+    )
+    for method in ("globenc", "alti", "value_zeroing", "decompx"):
+        found, expected = (
+            headscape.context_mixing(model, tokenizer, text, method=method).values for model in (own, exact)
+        )
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+        np.testing.assert_allclose(found.sum(-1), 1, atol=1e-5)
+    assert own.dtype == dtype
+
+
 def test_an_unknown_method_of_a_text_is_told_with_the_known_ones(tiny_model: Path) -> None:
     with pytest.raises(IngestError, match=r"'saliency'\. Choose one of: attention, .*decompx\."):
         headscape.context_mixing(str(tiny_model), None, "the film", method="saliency")

@@ -144,13 +144,13 @@ def test_a_model_is_tried_before_it_is_read(model_type: str, saved: Callable[[st
     check_attention(model, "tiny")
 
 
-@pytest.mark.parametrize("before_last", [0, 1])
-def test_a_model_whose_padding_is_among_its_last_wordpieces_is_tried_on_the_others(
-    before_last: int, tmp_path: Path
+@pytest.mark.parametrize("from_end", [1, 2, None])
+def test_a_model_whose_padding_is_among_its_last_wordpieces_or_none_is_tried_on_the_others(
+    from_end: int | None, tmp_path: Path
 ) -> None:
     folder = save_family(tmp_path / "model", "bert")
     vocab_size = find_checkpoint(str(folder)).config["vocab_size"]
-    change_config(folder, pad_token_id=vocab_size - 1 - before_last)
+    change_config(folder, pad_token_id=from_end and vocab_size - from_end)
     model = HookedModel(find_checkpoint(str(folder)), device=CPU, dtype=torch.float32)
     assert model.attention_error() < 1e-6
     change_queries(model, 2)

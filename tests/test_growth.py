@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 import store
+from dashboard.web.corpus_model import CorpusModel, find_checkpoint
 from ingest.projections.head_pictures import HeadPictures
 from ingest.projections.head_view import HeadView
 from ingest.text.blocks import Block
 from store.verify import verify
 from tests.reviews import write_reviews
-from tests.stores import BLOCK, FEATURES
+from tests.stores import BLOCK, FEATURES, VIEW
 
 Ingest = Callable[..., str]
 ReadArrays = Callable[[str], dict[str, np.ndarray]]
@@ -184,6 +185,35 @@ def test_a_smaller_budget_does_nothing(
         ingest(copy, **budget)
         assert capsys.readouterr().out.startswith("Nothing to do: "), budget
     assert commits(str(copy)) == before
+
+
+def settings_of(place: str | Path) -> dict[str, Any]:
+    return dict(store.open_corpus(str(place)).attributes["provenance"]["settings"])
+
+
+def test_pictures_that_are_added_later_are_in_the_settings_of_the_model(copy: Path, ingest: Ingest) -> None:
+    """What was encoded stays, and so does what a later ingest does not ask for."""
+    before = settings_of(copy) | {"store": str(copy)}
+    ingest(copy, sentences=5, views="pca-raw-2d", features="pca-joint")
+    assert settings_of(copy) == before | {"views": f"pca-raw-2d,{VIEW}", "features": "pca-joint"}
+    ingest(copy, stage="projections", sentences=None, features="pca-each")
+    assert settings_of(copy) == before | {"views": f"{VIEW},pca-raw-2d", "features": "pca-each,pca-joint"}
+
+
+def test_a_model_and_data_that_moved_are_found_where_the_last_ingest_had_them(
+    copy: Path, ingest: Ingest, tiny_model: Path, tiny_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    moved = shutil.copytree(tiny_model, tmp_path / "moved" / tiny_model.name)
+    data = Path(shutil.copy(tiny_data, tmp_path / "moved"))
+    ingest(copy, sentences=STEP, model=moved, data=data)
+    assert capsys.readouterr().out.startswith("Published ")
+    corpus = store.open_corpus(str(copy))
+    found = find_checkpoint(CorpusModel.of(corpus))
+    assert found.place == moved
+    assert corpus.attributes["provenance"]["folder"] == str(moved)
+    assert corpus.attributes["provenance"]["data"]["place"] == str(data)
+    ingest(copy, sentences=STEP, model=moved, data=data)
+    assert capsys.readouterr().out.startswith("Nothing to do: ")
 
 
 @pytest.mark.slow

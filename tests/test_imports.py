@@ -44,7 +44,8 @@ FOLDERS = {
 PLACED = {"dashboard.topic": "canvas"}
 #: What a package may import of the others.
 BELOW = {"store": (), "ingest": ("store",), "dashboard": ("store",), "headscape": ("store", "ingest", "dashboard")}
-#: Modules of the dashboard that import the ingest inside of functions: they run its model and its UMAP in other processes.
+#: Modules of the dashboard that import the ingest inside of functions: they run its model and its UMAP in other
+#: processes, or end as it ends.
 RUN_THE_INGEST = (
     "dashboard/web/corpus_model.py",
     "dashboard/sentence/checkpoint.py",
@@ -52,6 +53,7 @@ RUN_THE_INGEST = (
     "dashboard/sentence/review_reader.py",
     "dashboard/features/trials.py",
     "dashboard/features/reading.py",
+    "dashboard/publish.py",
 )
 PACKAGES = [name for name in BELOW if (ROOT / name).is_dir()]
 

@@ -26,6 +26,7 @@ from headscape.corpus import PicturedCorpus
 from headscape.own_model import own_sentence
 from ingest.run.errors import IngestError
 from store import StoreError
+from tests.family_models import save_family
 from tests.tiny_models import WORDS, save_model, wordpiece_tokenizer
 
 TEXT = "The film was <b>good</b>, $x$ &amp; never slow."
@@ -103,6 +104,15 @@ def test_hooks_of_the_owner_change_what_is_shown(bert: Any, tokenizer: Any) -> N
 def test_a_folder_shows_what_its_model_does(tiny_model: Path, bert: Any, tokenizer: Any) -> None:
     named = headscape.sentence(str(tiny_model), None, TEXT)
     np.testing.assert_allclose(named.pattern.values, own_attention(bert, tokenizer, TEXT), atol=1e-5)
+
+
+def test_a_model_without_padding_is_read_as_one_with_it(tmp_path: Path) -> None:
+    folder = save_family(tmp_path / "model", "gpt2")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model, without = (transformers.AutoModel.from_pretrained(folder) for _ in range(2))
+    without.config.bos_token_id = without.config.eos_token_id = without.config.pad_token_id = None
+    found, expected = (headscape.context_mixing(own, tokenizer, TEXT).values for own in (without, model))
+    np.testing.assert_array_equal(found, expected)
 
 
 def gpt(**_: Any) -> Any:

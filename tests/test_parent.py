@@ -18,6 +18,7 @@ from types import SimpleNamespace
 print("started", flush=True)
 work = SimpleNamespace(run=lambda _: time.sleep(600))
 sys.modules |= {{"ingest.pipeline": work, "ingest.finetuning.run": work}}
+sys.modules["dashboard.web.served_store"] = SimpleNamespace(ServedStore=work.run, FILE_MEMORY=0)
 sys.path.insert(0, {root!r})
 sys.argv = sys.argv[2:]
 runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
@@ -56,7 +57,7 @@ def program(place: Path, code: str) -> Path:
 
 
 @pytest.mark.skipif(not shutil.which("make"), reason="needs make")
-@pytest.mark.parametrize("target", ["ingest", "projections", "finetune"])
+@pytest.mark.parametrize("target", ["ingest", "projections", "finetune", "site"])
 def test_a_command_ends_with_make(start_code: Start, python: Path, target: str) -> None:
     make = start_code(MAKE, target, f"PYTHON={python}")
     expect_lines(make, "started")

@@ -42,7 +42,7 @@ def test_a_workflow_runs_targets_of_make_alone(workflow: Path) -> None:
     asked = [re.fullmatch(r"make ([a-z-]+)((?: [A-Z]+=\w+)*)", command) for command in commands]
     assert {found and found[1] for found in asked} <= targets()
     flags = {name for found in asked if found for name in re.findall(r"([A-Z]+)=", found[2])}
-    assert flags <= set(re.findall(r"\$\(if \$\(([A-Z]+)\)", read("Makefile")))
+    assert flags <= set(re.findall(r"\$\(call if_true,\$\(([A-Z]+)\)", read("Makefile")))
 
 
 def test_the_gallery_is_compared_with_a_store_made_anew_every_week() -> None:

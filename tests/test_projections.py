@@ -85,8 +85,8 @@ def test_projections_add_the_new_view_and_leave_the_rest(
         np.testing.assert_array_equal(after[path], array, err_msg=path)
     assert {path.split("/")[3] for path in after.keys() - before.keys()} == {"pca-raw-2d"}
     new = [message.partition(": ")[2] for message in commits(str(copy))[count:]]
-    assert all("pca-raw-2d" in message for message in new[:-2])
-    assert [new[-2], new[-1].partition(" (")[0]] == ["views", "15 sentences"]
+    assert all("pca-raw-2d" in message for message in new[:-3])
+    assert [*new[-3:-1], new[-1].partition(" (")[0]] == ["views", "provenance", "15 sentences"]
 
 
 def test_projections_take_no_more_sentences_than_there_are(copy: Path, ingest: Ingest) -> None:

@@ -117,10 +117,12 @@ def test_tables_are_converted_elsewhere_where_the_cache_is_a_file(
 def test_what_must_be_downloaded_needs_a_cache(hub_folders: Callable[..., None], tmp_path: Path) -> None:
     hub_folders(HF_HUB_CACHE=NOWHERE)
     check_folders(None, "--store", model="embedded", data=str(tmp_path))
-    with pytest.raises(
-        IngestError, match=r"The cache /proc/1/nowhere cannot be written\. Give another folder in HF_HOME\."
-    ):
-        check_folders(None, "--store", model="bert-base-uncased", data="embedded")
+    check_folders(None, "--store", model="embedded", data="no-such-file.csv")  # refused later, as a file
+    for name in ("bert-base-uncased", "BAAI/bge-base-en-v1.5", "BAAI/bge.base"):
+        with pytest.raises(
+            IngestError, match=r"The cache /proc/1/nowhere cannot be written\. Give another folder in HF_HOME\."
+        ):
+            check_folders(None, "--store", model=name, data="embedded")
 
 
 def test_data_of_the_hub_is_converted_elsewhere_where_its_folder_cannot_be_written(
@@ -140,14 +142,19 @@ def test_data_of_the_hub_is_converted_elsewhere_where_its_folder_cannot_be_writt
     assert capsys.readouterr().out == f"No cache of datasets can be written: what it converts is kept in {place}.\n"
 
 
-def test_a_model_in_a_cache_that_is_read_only_is_used(
+def test_a_model_or_data_in_a_cache_that_is_read_only_is_used(
     monkeypatch: pytest.MonkeyPatch, hub_folders: Callable[..., None], tmp_path: Path
 ) -> None:
     hub_folders(HF_HUB_CACHE=tmp_path)
-    monkeypatch.setenv(COMPILED, "")  # moved, and back where it was after the test
-    (tmp_path / "models--bert-base-uncased").mkdir()
+    for moved in (COMPILED, CONVERTED):  # and back where it was after the test
+        monkeypatch.setenv(moved, "")
+    for kept in ("models--bert-base-uncased", "datasets--nyu-mll--glue"):
+        (tmp_path / kept).mkdir()
     monkeypatch.setattr(folders, "is_writable", lambda _: False)
-    check_folders(None, "--store", model="bert-base-uncased", data="embedded")
+    for revision in ("", "@main", f"@{'a' * 40}"):
+        check_folders(None, "--store", model=f"bert-base-uncased{revision}", data="embedded")
+        for data in ("nyu-mll/glue", "nyu-mll/glue:sst2"):
+            check_folders(None, "--store", model="embedded", data=f"{data}{revision}")
 
 
 def test_a_store_that_cannot_be_written_is_refused_before_torch_is_imported(

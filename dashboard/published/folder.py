@@ -1,6 +1,7 @@
 """The folder of a published site, or of another export: written beside its place, and put there whole."""
 
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -39,12 +40,21 @@ class SiteFolder:
 
 
 def check_place(place: Path, command: str = PUBLISH) -> None:
-    """Raise StoreError where a command may not put a folder: what is there would be lost."""
+    """Raise StoreError where a command may not put a folder: what is there would be lost, or cannot be moved."""
     if place.is_symlink() or (place.exists() and not place.is_dir()):
         raise StoreError(f"{place} is not a folder. Give another place with --out.")
     if place.is_dir() and any(place.iterdir()) and not (place / MARKERS[command]).is_file():
         raise StoreError(
             f"{place} is not empty and was not made by `{command}`. Give an empty or new folder with --out."
+        )
+    whole = Path(os.path.abspath(place))
+    if os.path.ismount(whole):
+        raise StoreError(
+            f"{place} is where a disk is mounted, which cannot be replaced. Give a folder in it with --out."
+        )
+    if Path.cwd().is_relative_to(whole):  # a shell would stand in a folder that is gone
+        raise StoreError(
+            f"{place} is where this command runs, or above it, and would be gone. Run it from elsewhere, or give another folder with --out."
         )
 
 
@@ -58,6 +68,7 @@ def new_site(place: Path, about: dict[str, Any], command: str = PUBLISH) -> Iter
         Where the place is taken, or no folder can be made there.
     """
     check_place(place, command)
+    place = Path(os.path.abspath(place))
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         beside = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))

@@ -1,6 +1,6 @@
 """Heads as dots of a drawing, each a link to its page: the map of heads, and all heads of several models."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from dashboard.models.page import EveryHead
 from dashboard.roles.shares import RoleShares, kind_number, known_shares, summary
 from dashboard.statistics.scatter import ACROSS, UP, Score
+from dashboard.web.special_names import in_names, special_names
 from store import Corpus
 from store.kernels.rules import RULES
 from store.repository.errors import NotIngested
@@ -74,7 +75,8 @@ def map_of_heads(corpus: Corpus) -> Drawing | None:
         return None
     if corpus.layers * corpus.heads < 2:
         return None
-    shares, flat = known_shares(corpus), places.reshape(-1, places.shape[-1])[:, :2]
+    shares, names = known_shares(corpus), special_names(corpus)
+    flat = places.reshape(-1, places.shape[-1])[:, :2]
     low, size = flat.min(axis=0), float(np.ptp(flat, axis=0).max()) or 1.0
     middle = (1 - np.ptp(flat, axis=0) / size) / 2
     at = MARGIN + (SIDE - 2 * MARGIN) * ((flat - low) / size + middle)
@@ -83,7 +85,7 @@ def map_of_heads(corpus: Corpus) -> Drawing | None:
         Dot(
             round(float(x), 1),
             round(SIDE - float(y), 1),
-            _described(shares, layer, head),
+            in_names(_described(shares, layer, head), names),
             corpus.name,
             layer,
             head,
@@ -121,18 +123,22 @@ def _kind(shares: RoleShares | None, layer: int, head: int) -> int:
     return kind_number(RULES[shares.tested[place]].kind) if shares and place >= 0 else NO_KIND
 
 
-def scatter_of_models(every: EveryHead) -> Drawing:
-    """The heads of all models by the two numbers that page Models shows at first."""
+def scatter_of_models(every: EveryHead, named: Mapping[str, Callable[[str], str]]) -> Drawing:
+    """The heads of all models by the two numbers that page Models shows at first.
+
+    `named` gives a text the names that each model has for special tokens; an axis has those of the first model.
+    """
     across, up = (next(name for name in names if name in every.scores) for names in (ACROSS, UP))
     x, y = every.scores[across], every.scores[up]
-    place_x, axis_x = _axis(x)
-    place_y, axis_y = _axis(y)
     models = list(every.models)
+    place_x, axis_x = _axis(x, named[models[0]])
+    place_y, axis_y = _axis(y, named[models[0]])
     dots = (
         Dot(
             round(float(at_x), 1),
             round(SIDE - float(at_y), 1),
-            f"{head_name(layer, head)} of {every.models[model]}: {x.written((number,))}, {y.written((number,))}",
+            f"{head_name(layer, head)} of {every.models[model]}: "
+            + named[model](f"{x.written((number,))}, {y.written((number,))}"),
             model,
             int(layer),
             int(head),
@@ -146,7 +152,7 @@ def scatter_of_models(every: EveryHead) -> Drawing:
     return Drawing(tuple(dots), axis_x, axis_y)
 
 
-def _axis(score: Score) -> tuple[NDArray[np.float64], Axis]:
+def _axis(score: Score, named: Callable[[str], str]) -> tuple[NDArray[np.float64], Axis]:
     """Where values are along an axis that has all of them, and its five numbers."""
     values = score.drawn
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
@@ -154,4 +160,4 @@ def _axis(score: Score) -> tuple[NDArray[np.float64], Axis]:
     ends: Sequence[float] = np.linspace(low, high, 5).tolist()
     room = SIDE - 2 * MARGIN
     ticks = tuple((round(MARGIN + room * (end - low) / size, 1), f"{end:.3g}") for end in ends)
-    return MARGIN + room * (values - low) / size, Axis(score.axis, ticks)
+    return MARGIN + room * (values - low) / size, Axis(named(score.axis), ticks)

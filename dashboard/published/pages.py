@@ -114,7 +114,7 @@ def head_page(site: ModelSite, layer: int, head: int) -> Page:
         path=path,
         template="head.html",
         title=f"{page.name} of {about.model} on {about.data}",
-        description=page.does or f"Attention head {page.name} of {about.model} on {about.data}.",
+        description=site.named(page.does) or f"Attention head {page.name} of {about.model} on {about.data}.",
         values={
             "picture": page.picture and site.picture(path, page.picture, page.colours, lines, steps),
             "neighbours": steps,
@@ -129,15 +129,15 @@ def head_page(site: ModelSite, layer: int, head: int) -> Page:
 def _texts_of_head(site: ModelSite, path: str, page: HeadPage) -> dict[str, Any]:
     parts = ("below", "roles", "evidence", "statistics", "dictionary", "relations", "nearest")
     colours = [
-        {"name": colour.name, "title": colour.title, "legend": site.html(path, colour.legend)}
+        {"name": colour.name, "title": site.named(colour.title), "legend": site.html(path, colour.legend)}
         for colour in page.colours
     ]
     positions = [(site.html(path, chart.heading), chart) for chart in page.positions]
     drawn = {part: site.html(path, getattr(page, part)) for part in parts}
     return {
         "name": page.name,
-        "does": page.does,
-        "role": page.role,
+        "does": site.named(page.does),
+        "role": site.named(page.role),
         "colours": colours,
         "positions": positions,
         **drawn,
@@ -205,7 +205,7 @@ def map_page(site: ModelSite, drawing: Drawing) -> Page:
         description=f"Heads of {about.model} near each other where they attend alike on {about.data}.",
         values={
             "drawing": drawing,
-            "kinds": [*enumerate([*KINDS.values()][:-1]), (NO_KIND, NO_ROLE)],
+            "kinds": [*enumerate(map(site.named, [*KINDS.values()][:-1])), (NO_KIND, NO_ROLE)],
             "shapes": SHAPES,
             "links": [relative(f"{site.folder}{head_path(dot.layer, dot.head)}", path) for dot in drawing.dots],
         },
@@ -216,7 +216,7 @@ def models_page(sites: list[ModelSite]) -> Page:
     """The first page of a site of several models: all their heads by two numbers."""
     site, corpora = sites[0], [each.corpus for each in sites]
     every = every_head(site.store.snapshot())
-    drawing = scatter_of_models(every)
+    drawing = scatter_of_models(every, {each.corpus.name: each.named for each in sites})
     models = [
         (every.models[corpus.name], f"{corpus.name}/index.html", place % NO_KIND)
         for place, corpus in enumerate(corpora)

@@ -26,6 +26,7 @@ from dashboard.web.assets import ASSETS, FONTS, TYPEFACE
 from dashboard.web.context import Context, resolve
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
+from dashboard.web.special_names import in_names, in_names_of, special_names
 from store import Corpus, StoreError
 
 #: Sheets of the dashboard that published pages have, and that of these alone.
@@ -159,6 +160,10 @@ class ModelSite:
         query = "&".join(f"{name}={value}" for name, value in {"model": self.corpus.name, **fields}.items())
         return resolve(self.store, f"/{page}", f"?{query}")
 
+    def named(self, text: str) -> str:
+        """A text of the code with special tokens named as the tokenizer of the corpus does."""
+        return in_names(text, special_names(self.corpus))
+
     # -- parts of pages ---------------------------------------------------------------------------
 
     def picture(
@@ -190,7 +195,7 @@ class ModelSite:
             "steps": {KEYS[step.arrow]: step.href for step in steps},
             "every": relative(f"{self.folder}index.html", path) if lines else "",
         }
-        return self.json(given)
+        return self.json(in_names_of(self.corpus, given))
 
     def preview(self, path: str, picture: Picture | None) -> str:
         """The file with the still picture of a page; empty without one."""

@@ -160,7 +160,9 @@ class HookedModel:
         # As often as needed: a single token always gets all attention.
         bias = self.bias
         tokens = min(PROBED + (0 if bias is None else bias.reach), self.longest)
-        token_ids = vocab[vocab != self.config.pad_token_id].repeat(tokens)[None, :tokens]
+        padding = self.config.pad_token_id
+        words = vocab if padding is None else vocab[vocab != padding]
+        token_ids = words.repeat(tokens)[None, :tokens]
         module: Any = self.parts.module
         with torch.inference_mode(), running(Pass()) as capture:
             module(input_ids=token_ids)
@@ -318,7 +320,7 @@ class SentenceModel:
         self.hooked = HookedModel(
             checkpoint, device=device, dtype=find_dtype(dtype, device), classifies=classifies, loaded=loaded
         )
-        if loaded is not None and loaded.dtype == torch.float32:  # in 16 bits no weight is as exact
+        if loaded is not None:
             check_attention(self.hooked, checkpoint.name)
         self._last = f"L{self.hooked.layers - 1:02d}.feedforward"
         self.hooked.listen_at_points([self._last])

@@ -44,7 +44,7 @@ def check_folders(place: Path | None, flag: str, *, model: str, data: str) -> No
         _check_hub_cache(kind, name)
     before = dict(os.environ)
     place_compiled_code(os.environ)
-    if not _is_here(data):
+    if not _is_here("datasets", data):
         place_converted_data(os.environ)
     for name, what in (
         (COMPILED, "numba can be written: compiled code"),
@@ -122,15 +122,17 @@ def _check_temporary() -> None:
 
 def _check_hub_cache(kind: str, name: str) -> None:
     """Raise IngestError where something must be downloaded and cannot be kept. What is there already may be read-only."""
-    if _is_here(name):
+    if _is_here(kind, name):
         return
     from huggingface_hub.constants import HF_HUB_CACHE
 
-    held = (Path(HF_HUB_CACHE) / f"{kind}--{name.replace('/', '--')}").exists()
+    place = name.partition("@")[0].partition(":")[0]  # without revision and configuration
+    held = (Path(HF_HUB_CACHE) / f"{kind}--{place.replace('/', '--')}").exists()
     if not held and not is_writable(Path(HF_HUB_CACHE)):
         raise IngestError(f"The cache {short(HF_HUB_CACHE)} cannot be written. Give another folder in HF_HOME.")
 
 
-def _is_here(name: str) -> bool:
-    """Whether a model or data set is not on the hub, by its name."""
-    return name == "embedded" or Path(name).exists() or bool(Path(name).suffix) or name.startswith((".", "/"))
+def _is_here(kind: str, name: str) -> bool:
+    """Whether a model or data set is not on the hub, by its name: a file of data has an ending of letters."""
+    is_file = kind == "datasets" and Path(name).suffix[1:2].isalpha()
+    return name == "embedded" or Path(name).exists() or is_file or name.startswith((".", "/"))

@@ -36,9 +36,9 @@ COURTESY = 10
 PR_SET_PDEATHSIG = 1
 
 
-def exit_status(work: Callable[[], None], *, name: str) -> int:
+def exit_status(work: Callable[[], None], *, name: str, interrupted: str = INTERRUPTED) -> int:
     """Run a command; 0 done, 1 failed with one sentence on what to do next, 141 pipe closed. Ends the process with 130 where interrupted."""
-    interruption = Interruption(name)
+    interruption = Interruption(name, interrupted)
     try:
         with interruption.raised_by_signals():
             return _done(work)
@@ -115,23 +115,25 @@ def _disk_full(error: Exception) -> bool:
 
 
 def _accelerator_full(error: Exception) -> bool:
-    import torch  # takes seconds, and has been imported if this is the reason
+    if "torch" not in sys.modules:  # it is imported if this is the reason, and may not be installed
+        return False
+    import torch
 
     return isinstance(error, torch.OutOfMemoryError) or "MPS backend out of memory" in str(error)
 
 
 class Interruption:
-    """The interruption of the command `name`, by one signal or several."""
+    """The interruption of the command `name`, by one signal or several; `sentence` says what it leaves, and what to do next."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, sentence: str = INTERRUPTED) -> None:
+        self._name, self._sentence = name, sentence
         self._signalled = False
         self._unsaid = Lock()
 
     def say(self) -> None:
         """Print once that the command was interrupted."""
         if self._unsaid.acquire(blocking=False):
-            print(f"{self._name}: {INTERRUPTED}", file=sys.stderr, flush=True)
+            print(f"{self._name}: {self._sentence}", file=sys.stderr, flush=True)
 
     def end(self) -> NoReturn:
         """End the process. An interpreter that ends takes seconds more for it, in which no thread is left that could end it."""
