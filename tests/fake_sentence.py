@@ -86,6 +86,10 @@ def sentence(**changes: object) -> dict[str, object]:
 
 
 def routes(app: Dash) -> None:
+    @app.server.post("/data/page")
+    def page() -> Response:
+        return Response(status=204)  # asked for as on any page, and shown by nobody
+
     @app.server.get("/fake/layer/<int:layer>.bin")
     def layer_bytes(layer: int) -> Response:
         if layer >= LAYERS:

@@ -123,8 +123,10 @@ def test_a_corpus_without_mentions_says_how_to_get_coreference(bank_store: str) 
 def test_a_second_ingest_has_nothing_to_do(
     chains_store: str, ingest: Ingest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    data = write_chains(tmp_path / "chains.conll")
+    ingest(Path(chains_store), data=data, annotate="auto")  # writes down where the data is now
     capsys.readouterr()
-    ingest(Path(chains_store), data=write_chains(tmp_path / "chains.conll"), annotate="auto")
+    ingest(Path(chains_store), data=data, annotate="auto")
     assert "Nothing to do" in capsys.readouterr().out
 
 

@@ -10,6 +10,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
+from dashboard.notes import notes as notes_module
 from dashboard.notes.database import Database, migrations
 from dashboard.notes.note import (
     MOST_TAGS,
@@ -262,7 +263,7 @@ def test_a_name_is_used_once_in_a_corpus(notes: Notes) -> None:
 
 
 def test_no_more_views_are_saved_than_are_listed(notes: Notes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dashboard.notes.notes.MOST_VIEWS", 2)
+    monkeypatch.setattr(notes_module, "MOST_VIEWS", 2)
     views = SavedViews(notes.database)
     first, second = (views.save(ANN, HEADS, name, "/head") for name in ("a", "b"))
     with refused(409, "at most 2 saved views, and this would make 3. Delete some first"):

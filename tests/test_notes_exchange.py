@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection
 
 import headscape
+from dashboard.notes import notes as notes_module
 from dashboard.notes.__main__ import main
 from dashboard.notes.address import LOCKED, NotesAddress, NotesUnavailable, notes_address
 from dashboard.notes.database import Database
@@ -339,7 +340,7 @@ def test_a_view_whose_name_is_taken_gets_another(file_notes: Notes, other: Notes
 def test_an_import_of_more_views_than_are_listed_is_refused_whole(
     file_notes: Notes, other: Notes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dashboard.notes.notes.MOST_VIEWS", 2)
+    monkeypatch.setattr(notes_module, "MOST_VIEWS", 2)
     file_notes.add(ANN, HEADS, HEAD, HELLO)
     here, there = SavedViews(file_notes.database), SavedViews(other.database)
     first, _ = (here.save(ANN, HEADS, name, "/head") for name in ("a", "b"))

@@ -1,5 +1,6 @@
 """The commands that write folders from a store: what they refuse before anything is computed, and how an interruption ends them."""
 
+import os
 import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -37,7 +38,7 @@ def test_a_place_that_cannot_be_replaced_is_refused_before_the_store_is_opened(
 ) -> None:
     for name in ("disk", "empty"):
         (tmp_path / name).mkdir()
-    monkeypatch.setattr("os.path.ismount", lambda place: Path(place) == tmp_path / "disk")
+    monkeypatch.setattr(os.path, "ismount", lambda place: Path(place) == tmp_path / "disk")
     monkeypatch.chdir(tmp_path / "empty")
     place = out if out == "." else tmp_path / out
     assert main(["no-store", f"--out={place}"]) == 1
