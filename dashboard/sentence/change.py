@@ -61,9 +61,8 @@ class Change:
             return dict(zip(self.heads, weights, strict=True))
         if self.instead == "off":
             return {head: np.zeros((tokens, tokens), np.float32) for head in self.heads}
-        seen = [(self.masks[layer] if self.masks else EVERY_KEY).pairs(tokens) for layer, _ in self.heads]
-        even = [(each / each.sum(axis=-1, keepdims=True)).astype(np.float32) for each in seen]
-        return dict(zip(self.heads, even, strict=True))
+        masks = [self.masks[layer] if self.masks else EVERY_KEY for layer, _ in self.heads]
+        return {head: mask.even(tokens).astype(np.float32) for head, mask in zip(self.heads, masks, strict=True)}
 
     def is_later(self, layer: int, head: int) -> bool:
         """Whether a head can attend otherwise: it is above one that is changed, and not changed itself."""

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.sentence.sentence import Sentence
+from store.kernels.bias import masks_of
 from store.kernels.mask import Mask
 from store.phrases import many
 
@@ -11,8 +12,8 @@ from store.phrases import many
 def seen_keys(sentence: Sentence, query: int, layer: int | None = None) -> NDArray[np.bool_]:
     """Which keys a query sees in a layer, or in any of them: (key_token,)."""
     distance = np.arange(len(sentence.wordpieces)) - query
-    masks = _masks(sentence, layer)
-    return np.any([mask.seen(distance) for mask in masks], axis=0) if masks else np.ones(len(distance), bool)
+    seen: NDArray[np.bool_] = np.any([mask.seen(distance) for mask in _masks(sentence, layer)], axis=0)
+    return seen
 
 
 def why_unseen(sentence: Sentence, query: int, key: int, layer: int | None = None) -> str:
@@ -29,8 +30,7 @@ def why_unseen(sentence: Sentence, query: int, key: int, layer: int | None = Non
     return f"{reason}. Choose a key that “{sentence.wordpieces[query]}” sees."
 
 
-def _masks(sentence: Sentence, layer: int | None) -> list[Mask]:
-    """Those of a layer, or of all; none of a model that adds nothing to scores."""
-    if sentence.bias is None:
-        return []
-    return [of.mask for of in (sentence.bias if layer is None else sentence.bias.part(layer)).layers]
+def _masks(sentence: Sentence, layer: int | None) -> tuple[Mask, ...]:
+    """Those of a layer, or of all."""
+    masks = masks_of(sentence.bias, len(sentence.query))
+    return masks if layer is None else (masks[layer],)

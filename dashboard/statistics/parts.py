@@ -24,7 +24,7 @@ from dashboard.web.results import DiskCache, SharedResults, cached, current_cach
 from dashboard.web.served_store import ServedStore
 from store import Corpus
 from store.kernels.heads import head_labels
-from store.kernels.statistics import even_entropy
+from store.kernels.statistics import even_entropies
 from store.means import Watch
 from store.phrases import many
 from store.process import reusing_freed_memory
@@ -153,9 +153,7 @@ def part_labels(corpus: Corpus, part: Part, means: xr.DataArray) -> xr.DataArray
 
 def uniform_entropy(corpus: Corpus, part: Part) -> NDArray[np.float64]:
     """Entropy of uniform attention in nats, the mean over the part's sentences (layer,); NaN without any."""
-    lengths = _lengths(corpus, part)
-    means = {mask: even_entropy(lengths, mask).mean() if part.tokens else np.nan for mask in {*corpus.masks}}
-    return np.array([means[mask] for mask in corpus.masks])
+    return even_entropies(_lengths(corpus, part), corpus.masks) if part.tokens else np.full(corpus.layers, np.nan)
 
 
 def _lengths(corpus: Corpus, part: Part) -> NDArray[np.int32]:

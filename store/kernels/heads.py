@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from store.kernels import AnyArray, as_float, namespace
 from store.kernels.mask import EVERY_KEY, Mask
-from store.kernels.statistics import even_entropy
+from store.kernels.statistics import even_entropies
 
 #: Share of each row that is spread evenly over the keys, as in Clark's code, so that no weight is 0.
 SMOOTHING = 0.001
@@ -204,8 +204,7 @@ def head_labels(
     -------
     DataArray (layer, head), "" where no rule holds.
     """
-    neighbours, even = float((1 - 1 / lengths).mean()), {mask: even_entropy(lengths, mask).mean() for mask in {*masks}}
-    uniform = np.array([even[mask] for mask in masks])[:, None]
+    neighbours, uniform = float((1 - 1 / lengths).mean()), even_entropies(lengths, masks)[:, None]
     largest: dict[str, Any] = {"to_next": neighbours, "to_previous": neighbours, "entropy": uniform}
     means = head_statistic.sel(source="all", drop=True)
     entropy = means.sel(statistic="entropy", drop=True)

@@ -47,6 +47,11 @@ class Mask:
         keys: NDArray[np.int64] = np.minimum(before, farthest) + np.minimum(after, farthest) + 1
         return keys
 
+    def even(self, tokens: int) -> NDArray[np.float64]:
+        """Even attention of each query to the keys that it sees: (query_token, key_token)."""
+        even: NDArray[np.float64] = self.pairs(tokens) / self.seen_keys(tokens)[:, None]
+        return even
+
     def within(self, tokens: int) -> "Mask":
         """The mask that hides the same in sentences of at most so many tokens: without a window that reaches from end to end."""
         return Mask(self.causal) if self.window is not None and self.window >= tokens - 1 else self

@@ -140,8 +140,7 @@ def sink_threshold(lengths: ArrayLike, longest: int, mask: Mask = EVERY_KEY) -> 
     tokens = np.asarray(lengths, np.int64)
     threshold = np.repeat(np.maximum(SINK * tokens, SINK_OF_UNIFORM)[..., None], longest, axis=-1)
     for size in {*tokens[tokens < LONG].tolist()} if mask.hides else ():
-        even = (mask.pairs(size) / mask.seen_keys(size)[:, None]).sum(axis=0)
-        threshold[tokens == size, :size] = np.maximum(SINK * size, SINK_OF_UNIFORM * even)
+        threshold[tokens == size, :size] = np.maximum(SINK * size, SINK_OF_UNIFORM * mask.even(size).sum(axis=0))
     return threshold
 
 
@@ -208,6 +207,12 @@ def _ranges(lengths: NDArray[np.integer], mask: Mask) -> dict[str, float]:
 def even_entropy(lengths: NDArray[np.integer], mask: Mask = EVERY_KEY) -> NDArray[np.float64]:
     """Entropy of uniform attention in nats, ln of the tokens that a query sees; the mean over the queries of each sentence: (sentence,)."""
     return _by_seen(np.log, lengths, mask)
+
+
+def even_entropies(lengths: NDArray[np.integer], masks: Sequence[Mask]) -> NDArray[np.float64]:
+    """The mean of `even_entropy` over the sentences, of each layer with such a mask: (layer,)."""
+    means = {mask: even_entropy(lengths, mask).mean() for mask in {*masks}}
+    return np.array([means[mask] for mask in masks])
 
 
 def _by_seen(
