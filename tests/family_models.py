@@ -33,6 +33,7 @@ OWN_SIZES: Mapping[str, Mapping[str, Any]] = {
     | {"local_attention": 8},
     "gpt2": {"n_inner": 24, "bos_token_id": 0, "eos_token_id": 0},
     "esm": {"position_embedding_type": "rotary", "token_dropout": True, "pad_token_id": 1, "mask_token_id": 32},
+    "xmod": {"languages": ["de_DE", "en_XX"], "default_language": "en_XX", "pad_token_id": 1},
     "eurobert": {"num_key_value_heads": 1, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "mask_token_id": 4},
     "deberta-v2": {
         "relative_attention": True,

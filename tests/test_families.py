@@ -305,7 +305,7 @@ def test_a_size_is_refused_under_the_name_that_its_config_has(tmp_path: Path) ->
 
 
 #: Scores of more than queries and keys, a mask. What the others add is compared above, without a store.
-STORED, OTHERS = ["deberta-v2", "gpt2"], ["distilbert", "albert", "modernbert", "mpnet", "eurobert"]
+STORED, OTHERS = ["deberta-v2", "gpt2"], ["distilbert", "albert", "modernbert", "mpnet", "eurobert", "xmod"]
 
 
 @pytest.fixture(scope="module", params=[*STORED, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)])

@@ -159,7 +159,7 @@ def _traced(model: HookedModel, parts: LayerParts, capture: Capture, layer: int)
     feedforward = parts.feedforward if len(norms) == 2 and parts.centres else None
     if feedforward is None:
         raise IngestError(
-            f"A {model.family_name} cannot be decomposed: its layers are not those of a BERT. Choose globenc, or a model with BERT's layers."
+            f"{model.family_name} cannot be decomposed: its layers are not those of a BERT. Choose globenc, or a model with BERT's layers."
         )
     first, second, activation = feedforward
     exact = parts.value_map[0].dtype  # of the weights: vectors have 16 bits where the model multiplies in 16

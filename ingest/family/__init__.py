@@ -18,6 +18,7 @@ from ingest.family.prelayernorm import RobertaPreLayerNorm
 from ingest.family.protocol import Config, Family
 from ingest.family.roberta import Camembert, Data2VecText, Roberta, XlmRoberta
 from ingest.family.rotary import JinaEmbeddingsV3, NomicBert
+from ingest.family.xmod import Xmod
 
 FAMILIES: Sequence[Family] = (
     Bert(),
@@ -39,6 +40,7 @@ FAMILIES: Sequence[Family] = (
     Gpt2(),
     Esm(),
     LayoutLm(),
+    Xmod(),
 )
 _BY_TYPE = {family.model_type: family for family in FAMILIES}
 

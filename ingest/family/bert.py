@@ -121,6 +121,10 @@ class Bert:
         """A size from a checked config.json, or its default."""
         return int(config.get(self.names.get(field, field), self.defaults[field]))
 
+    def misfits(self, config: Config) -> Mapping[str, str]:  # noqa: ARG002
+        """None."""
+        return {}
+
     def longest_input(self, config: Config) -> int:
         """As many tokens as there are positions."""
         return self.size(config, "max_position_embeddings")

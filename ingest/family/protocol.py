@@ -279,6 +279,9 @@ class Family(Protocol):
     def size(self, config: Config, field: str) -> int:
         """A size from a checked config.json, or its default."""
 
+    def misfits(self, config: Config) -> Mapping[str, str]:
+        """Fields of a config.json whose values do not fit others of it: what each must be."""
+
     def longest_input(self, config: Config) -> int:
         """Tokens that a model reads at most."""
 

@@ -294,6 +294,8 @@ def check_config(name: str, family: Family, config: Mapping[str, Any]) -> None:
     for field, kind in family.fields.items():
         if field in config and not kind.accepts(config[field]):
             raise _refused(name, f"{field} = {short(repr(config[field]))}", kind.explanation)
+    for field, expected in family.misfits(config).items():
+        raise _refused(name, f"{field} = {short(repr(config.get(field)))}", expected)
     size, heads = family.size(config, "hidden_size"), family.size(config, "num_attention_heads")
     if size % heads:
         counted, whole = (family.names.get(field, field) for field in ("num_attention_heads", "hidden_size"))

@@ -1,0 +1,81 @@
+"""X-MOD (Pfeiffer et al. 2022): RoBERTa whose layers end with an adapter of a language, between two norms.
+
+The norm after the feed-forward network is passed twice where the adapter has none of its own: before the adapter, and after it. A
+checkpoint names the language whose adapters are read. A layer is not a BERT's, so ALTI, Value Zeroing and DecompX are not computed.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ingest.family.bert import MODEL_FIELDS, MOST, READ_FIELDS, BertLayer, LayerPaths, trained
+from ingest.family.protocol import TEXTS, TRUTH, Config, Field, ModelParts, text, whole
+from ingest.family.roberta import Roberta, RobertaParts
+
+#: Of `transformers.XmodConfig`, where config.json leaves them out.
+LANGUAGES = ("en_XX",)
+
+
+class Xmod(Roberta):
+    """The family: see `ingest.family.protocol.Family`."""
+
+    model_type = "xmod"
+    name = "X-MOD"
+    config_class, encoder_class = "XmodConfig", "XmodModel"
+    architectures = trained("Xmod")
+    vocabulary: Sequence[str] = ("sentencepiece.bpe.model",)
+    post_processor = "TemplateProcessing"
+    defaults: Mapping[str, int] = {**Roberta.defaults, "vocab_size": 30522}
+    model_fields: Mapping[str, Field] = MODEL_FIELDS | {
+        "pad_token_id": whole(0, MOST),
+        "pre_norm": Field("false", lambda value: value is False),
+        "adapter_reduction_factor": whole(1, MOST),
+        "adapter_layer_norm": TRUTH,
+        "adapter_reuse_layer_norm": TRUTH,
+        "ln_before_adapter": TRUTH,
+        "languages": TEXTS,
+        "default_language": text(none=True),
+    }
+    fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS}
+
+    def misfits(self, config: Config) -> Mapping[str, str]:
+        """The language that is read has adapters."""
+        if config.get("default_language") in (config.get("languages") or LANGUAGES):
+            return {}
+        return {"default_language": "one of languages, as XmodModel.set_default_language sets it"}
+
+    def parts(self, model: Any) -> ModelParts:
+        """The modules of a loaded model."""
+        return XmodParts(model.base_model)
+
+
+class XmodParts(RobertaParts):
+    """Modules of a `transformers.XmodModel`."""
+
+    @property
+    def layers(self) -> "Sequence[XmodLayer]":
+        """The layers in order."""
+        return list(map(XmodLayer, self.module.encoder.layer))
+
+
+@dataclass(frozen=True)
+class XmodLayer(BertLayer):
+    """Modules of a `transformers.XmodLayer`: its output is that of no module inside it, as the last norm is passed twice."""
+
+    paths: ClassVar = LayerPaths(
+        value="attention.self.value",
+        output="attention.output.dense",
+        norm="attention.output.LayerNorm",
+        attended="attention.output.LayerNorm",
+        expanded="output.dense",
+        feedforward="",
+        last_norm="output.LayerNorm",
+    )
+
+    @property
+    def residual_norms(self) -> Sequence[Any]:
+        """With the norm before the adapter, where the residual runs through it."""
+        attended, last = super().residual_norms
+        output = self.module.output
+        before = output.adapter_layer_norm or (last if output.adapter_reuse_layer_norm else None)
+        return [attended, *([before] if before is not None and output.ln_before_adapter else []), last]
