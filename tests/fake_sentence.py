@@ -44,7 +44,7 @@ def neuron(query: int) -> dict[str, object]:
         {"key": key.tolist(), "product": product.tolist(), "dot": dot, "logit": dot / 2, "weight": weight}
         for key, product, dot, weight in rows
     ]
-    return {"query": vectors[query].tolist(), "keys": keys}
+    return {"query": vectors[query].tolist(), "biased": False, "keys": keys}
 
 
 def sentence(**changes: object) -> dict[str, object]:

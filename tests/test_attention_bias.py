@@ -57,6 +57,19 @@ def test_tables_are_read_at_the_bucket_of_the_distance() -> None:
         assert added[row, column] == pytest.approx(bucket + vectors / 2, abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("layer", "adds"),
+    [
+        (LayerBias(Mask(causal=True)), False),
+        (LayerBias(by_bucket=drawn(2, 5)), True),
+        (LayerBias(of_query=drawn(2, 5, 4)), True),
+    ],
+    ids=["a mask", "by bucket", "of queries"],
+)
+def test_a_mask_alone_adds_nothing_to_the_scores_of_seen_keys(layer: LayerBias, adds: bool) -> None:
+    assert AttentionBias([LayerBias(), layer]).adds is adds
+
+
 @pytest.mark.parametrize("size", [1, 4, 9])
 def test_blocks_of_queries_have_what_all_of_them_have(size: int) -> None:
     blocks = [BIAS.added(QUERY, KEY, slice(first, first + size)) for first in range(0, 9, size)]

@@ -110,6 +110,8 @@ def test_the_browser_completes_a_bare_link(served_store: ServedStore) -> None:
         ("statistics", "", "/sentence"),
         ("head", "?layer=1&head=1", "/sentence?layer=1&head=1&heads=1"),
         ("head", "?layer=0&head=0", "/sentence?layer=0&heads=0"),
+        ("head", "?layer=1&head=1&heads=0", "/sentence?layer=1&head=1&heads=1"),
+        ("head", "?layer=1&head=1&heads=0.1", "/sentence?layer=1&head=1&heads=0.1"),
         ("map", "?sentence=3", "/sentence?layer=0&sentence=3"),
         ("sentence", "?show=matrix", "/sentence?layer=0&show=matrix"),
     ],

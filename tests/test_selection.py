@@ -5,9 +5,11 @@ from math import cos, radians, sin
 
 import numpy as np
 import pytest
+from dash import html
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dashboard.points.controls import filter_row, read_filters
 from dashboard.points.head_tokens import HeadTokens, column_of, columns
 from dashboard.points.lasso import Lasso, Outline, inside, on_screen
 from dashboard.points.point_set import (
@@ -229,3 +231,9 @@ def test_every_column_can_be_filtered_by(drawn: HeadTokens) -> None:
         )
         if first == first and first != -1:
             assert mask(drawn, Selection(where=(condition,)))[0, -1, 1], name
+
+
+def test_a_filter_of_numbers_that_no_drawn_point_has_says_so(two_views: Corpus) -> None:
+    (condition,) = where(two_views, "token_length:1..5").where
+    offered = read_filters(HeadTokens(two_views, 1, 0, 0), [condition])
+    assert "no point has a value" in str(filter_row(offered, html.P()))

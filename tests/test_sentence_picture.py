@@ -218,6 +218,16 @@ def test_the_directions_of_attention_are_there_before_a_second_sentence(
     assert [each["label"] for each in control.data] == ["All", "A → A", "A → B", "B → A", "B → B"]
 
 
+def test_where_tokens_see_none_later_nothing_from_the_first_sentence_to_the_second_is_offered(go: Go) -> None:
+    state = go("text=The+zany+film&second=was+good").state
+    (directions,) = [
+        part for part in main_controls(state, 2, 2, causal=True) if getattr(part, "className", "") == "directions"
+    ]
+    title, control = directions.children
+    assert title.children == "Attention from → to (A sees no later B)"
+    assert [each["value"] for each in control.data if each["disabled"]] == ["ab"]
+
+
 @pytest.mark.parametrize(
     ("show", "scale"), [("matrix", "log"), ("model", "log"), ("positions", "root"), ("head", "root")]
 )

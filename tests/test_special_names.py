@@ -32,6 +32,22 @@ def test_special_tokens_are_called_as_the_tokenizer_does(text: str, named: tuple
     assert (in_names(text, ("<s>", "</s>")), in_names(text, (None, None))) == named
 
 
+def test_words_of_the_data_and_of_a_reader_stay() -> None:
+    content = condensed(
+        [
+            html.P("We put [CLS] before a text", className="sentence-text"),
+            html.P(["No token matches ", html.Bdi("[SEP]"), ". Keys: [CLS]"]),
+            html.P("No token matches “[SEP]” as a token, and [CLS] none."),
+        ],
+        "above",
+    )
+    told = json.dumps(renamed(json.loads(to_json_plotly(content)), ("<s>", "</s>")), ensure_ascii=False)
+    assert "We put [CLS] before a text" in told
+    assert '"[SEP]"' in told
+    assert "Keys: <s>" in told
+    assert "“[SEP]” as a token, and <s> none." in told
+
+
 def test_what_is_of_a_token_after_a_text_alone_is_left_out_where_there_is_none() -> None:
     shares = {"[CLS]": 0.4, "[SEP]": 0.0, "other tokens": 0.6}
     rows = [html.Tr([html.Th(f"attention to {name}"), html.Td("0.1")]) for name in shares]

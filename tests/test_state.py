@@ -54,7 +54,7 @@ def test_the_browser_gets_what_a_switch_stands_for_and_what_a_change_clears() ->
     table = browser_table()["fields"]
     assert (table["size"]["on"], table["special"]["on"]) == ("norm", "0")
     assert table["vectors"]["clears"] == ["fview", "point", "at"]
-    assert table["sentence"]["clears"] == ["start"]
+    assert table["sentence"]["clears"] == ["start", "queries", "toward", "hide", "window", "keywindow"]
     assert table["layer"]["always"] == ["head", "sentence", "compare"]
     assert table["tokens"] == {"default": LinkState().tokens}
     assert table["text"]["brings"] == "words"

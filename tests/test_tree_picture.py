@@ -6,8 +6,9 @@ import pytest
 from flask.testing import FlaskClient
 
 import store
-from dashboard.sentence.tree import LINKED, Arc, Tree, _levels, dependency_tree, tree_arcs, tree_svg
+from dashboard.sentence.tree import LINKED, Arc, Tree, _levels, dependency_tree, read_tree, tree_arcs, tree_svg
 from dashboard.web.http import data_link
+from dashboard.web.state import LinkState
 from tests.components import components
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -48,6 +49,13 @@ def test_the_picture_of_a_tree_is_served(bank_client: FlaskClient, bank_corpus: 
     answer = bank_client.get(f"{data_link(bank_corpus)}/tree/0/0/0.svg")
     assert answer.mimetype == "image/svg+xml"
     assert len(list(ElementTree.fromstring(answer.text).iter(f"{SVG}path"))) == 2 * len(tree_arcs(bank_corpus, 0, 0, 0))
+
+
+def test_a_tree_is_of_the_head_whose_lines_are_drawn_alone(bank_corpus: store.Corpus) -> None:
+    tree = read_tree(bank_corpus, LinkState(page="sentence", layer=1, head=0, heads="1", sentence=2))
+    assert tree is not None
+    assert (tree.head, tree.arcs) == ("L1 H1", tree_arcs(bank_corpus, 2, 1, 1))
+    assert tree.svg.endswith("tree/2/1/1.svg")
 
 
 @pytest.mark.parametrize("place", ["9999/0/0", "0/99/0", "0/0/99"])

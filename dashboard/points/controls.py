@@ -141,6 +141,8 @@ class Filter:
     low: float = 0
     high: float = 0
     step: float = 1
+    #: Whether any point has a number.
+    is_known: bool = True
 
 
 def read_filters(drawn: PointSet, where: Sequence[Condition], *, roles: int | None = None) -> list[Filter]:
@@ -203,9 +205,11 @@ def _filter(drawn: PointSet, condition: Condition, roles: int) -> Filter:
     known = values(column, drawn)
     if column.kind == "category":
         return Filter(condition, column, categories=_categories(column, condition, known[..., :roles]))
-    low, high = float(np.nanmin(known)), float(np.nanmax(known))
-    whole = bool(np.all(known[~np.isnan(known)] % 1 == 0))
-    return Filter(condition, column, None, low, high, 1.0 if whole else _step(high - low))
+    known = known[~np.isnan(known)]
+    if not known.size:
+        return Filter(condition, column, is_known=False)
+    low, high = float(known.min()), float(known.max())
+    return Filter(condition, column, None, low, high, 1.0 if np.all(known % 1 == 0) else _step(high - low))
 
 
 def _categories(column: Column, condition: Condition, values_of_tokens: Values) -> dict[str, str]:
@@ -246,7 +250,9 @@ def _category_filter(offered: Filter, names: Mapping[str, str]) -> dmc.MultiSele
 
 
 def _range_filter(offered: Filter) -> html.Div:
-    """A slider; a thumb at one of its bounds is an open end (assets/web/address.mjs)."""
+    """A slider; a thumb at one of its bounds is an open end (assets/web/address.mjs). None where no point has a value."""
+    if not offered.is_known:
+        return html.Div(html.Span("no point has a value", className="caption"), className="range")
     column, condition, step = offered.column, offered.condition, offered.step
     steps = np.floor(offered.low / step), np.ceil(offered.high / step)
     least, most = (round(float(bound * step), 10) for bound in steps)

@@ -81,7 +81,9 @@ def sentence_inputs(state: LinkState) -> list[Any]:
     return [text_input("text", "Sentence A", "type your own, then Enter", state.text, 160), second]
 
 
-def main_controls(state: LinkState, layers: int, heads: int, shares: RoleShares | None = None) -> list[Any]:
+def main_controls(
+    state: LinkState, layers: int, heads: int, shares: RoleShares | None = None, *, causal: bool = False
+) -> list[Any]:
     """The view, what it is of in a model of so many layers and heads, the sentences, and between which of them attention is shown.
 
     Where the roles of heads are known, heads are offered with their clearest ones.
@@ -95,20 +97,24 @@ def main_controls(state: LinkState, layers: int, heads: int, shares: RoleShares 
         *([_number("layer", "Layer", list(map(str, range(layers))), state.layer)] if _is_of_one_layer(state) else []),
         *([_head_choice(state, heads, shares)] if _is_of_one_head(state) else []),
         *sentence_inputs(state),
-        _directions(state),
+        _directions(state, causal=causal),
         switch("words", "whole words", bool(state.words)),
     ]
 
 
-def _directions(state: LinkState) -> html.Div:
-    """From which sentence to which; without a second sentence they cannot be chosen, which is said."""
+def _directions(state: LinkState, *, causal: bool) -> html.Div:
+    """From which sentence to which; without a second sentence they cannot be chosen, which is said.
+
+    Where no token sees a later one, no token of the first sentence sees the second.
+    """
     is_pair = bool(state.text and state.second)
     needed = "sentence B" if state.text else "sentences A and B"
     label = "Attention from → to" if is_pair else f"Attention: needs {needed}"
+    label += " (A sees no later B)" if is_pair and causal else ""
     named: Any = {"aria-label": label}
     control = dmc.SegmentedControl(
         id={"choose": "pair", "by": "control"},
-        data=[{"value": pair, "label": title} for pair, title in PAIRS.items()],
+        data=[{"value": pair, "label": title, "disabled": causal and pair == "ab"} for pair, title in PAIRS.items()],
         value=state.pair,
         disabled=not is_pair,
         size="xs",

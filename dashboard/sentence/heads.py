@@ -13,7 +13,7 @@ from dashboard.roles.shares import RoleShares, role_cells, role_titles
 from dashboard.sentence.finder import sentence_means
 from dashboard.sentence.picture import ShownSentence, isolated_head, numbers
 from dashboard.sentence.seen import seen_keys, why_unseen
-from dashboard.sentence.sentence import Sentence, is_short
+from dashboard.sentence.sentence import Sentence, is_short, units_of
 from dashboard.statistics.heads import BEHAVIOURS, kinds_of
 from dashboard.ui.controls import choice, info
 from dashboard.ui.markup import heading, scrolling
@@ -22,7 +22,7 @@ from dashboard.web.context import Context
 from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
-from store.kernels.attention import softmax
+from store.kernels.attention import merge_words, softmax
 from store.schema.model import head_name
 
 #: A box as high without heads as with them.
@@ -52,10 +52,15 @@ class RankedHead(NamedTuple):
     rank_in_row: int
 
 
-def ranked_heads(sentence: Sentence, query: int, key: int) -> list[RankedHead]:
-    """Every head by its weight from one position to another, the largest first."""
-    rows = softmax(np.stack([sentence.row_logits(layer, query) for layer in range(len(sentence.query))]))
-    weights = rows[:, :, key]
+def ranked_heads(sentence: Sentence, query: int, key: int, *, words: bool = False) -> list[RankedHead]:
+    """Every head by its weight from one position to another, or between the words that they are in, the largest first."""
+    units = [unit.positions for unit in units_of(sentence, words=words)]
+    asking = next(positions for positions in units if query in positions)
+    asked = next(number for number, positions in enumerate(units) if key in positions)
+    layers = range(len(sentence.query))
+    logits = np.stack([np.stack([sentence.row_logits(layer, place) for place in asking], axis=1) for layer in layers])
+    rows = merge_words(softmax(logits), [tuple(range(len(asking)))], units)[..., 0, :]
+    weights = rows[:, :, asked]
     ranks = 1 + (rows > weights[..., None]).sum(axis=-1)
     order = np.argsort(-weights, axis=None, kind="stable")
     layers, heads = (axis.tolist() for axis in np.unravel_index(order, weights.shape))
@@ -91,11 +96,18 @@ def _ranking(shown: ShownSentence, query: int, key: int) -> list[object]:
     sentence, shares = shown.sentence, shown.shares
     if unseen := why_unseen(sentence, query, key):
         return [html.P(unseen, className="caption of-pair", role="status"), _table([], shares)]
-    pair = f"“{sentence.wordpieces[query]}” (query, at {query}) to “{sentence.wordpieces[key]}” (key, at {key})"
-    heads = ranked_heads(sentence, query, key)
+    words = shown.options.words
+    first, second = (_name(sentence, position, words=words) for position in (query, key))
+    heads = ranked_heads(sentence, query, key, words=words)
     rows = [_row(shown.state, head, shares) for head in heads[:LISTED]]
+    pair = f"“{first}” (query, at {query}) to “{second}” (key, at {key})"
     caption = f"{pair}: the first {len(rows)} of {len(heads)} heads."
     return [html.P(caption, className="caption of-pair", role="status"), _table(rows, shares)]
+
+
+def _name(sentence: Sentence, position: int, *, words: bool) -> str:
+    """The wordpiece at a position, or the word that it is in."""
+    return next(unit.name for unit in units_of(sentence, words=words) if position in unit.positions)
 
 
 def _table(rows: list[html.Tr], shares: RoleShares | None) -> html.Div:
@@ -108,13 +120,15 @@ def _table(rows: list[html.Tr], shares: RoleShares | None) -> html.Div:
 
 
 def _key_choice(shown: ShownSentence, key: int | None, *, disabled: bool) -> dmc.Select:
-    """The keys that the query sees, of a long sentence those in the window, and the selected one."""
-    pieces, query = shown.sentence.wordpieces, shown.selected_query
-    offered = set(range(len(pieces)) if query is None else np.flatnonzero(seen_keys(shown.sentence, query)).tolist())
-    if not is_short(shown.sentence):
-        offered &= {position for unit in shown.units[1] for position in unit.positions}
-    within = sorted(offered if key is None else offered | {key})
-    options = {str(position): f"{position}: {pieces[position]}" for position in within}
+    """The keys that the query sees, of a long sentence those in the window, and the selected one; a word by its first wordpiece."""
+    sentence, query = shown.sentence, shown.selected_query
+    units = units_of(sentence, words=shown.options.words)
+    seen = np.ones(len(sentence.wordpieces), bool) if query is None else seen_keys(sentence, query)
+    if not is_short(sentence):
+        seen &= np.isin(np.arange(len(seen)), [position for unit in shown.units[1] for position in unit.positions])
+    first = {position: unit for unit in units for position in unit.positions[:1]}
+    key = key if key is None else next(unit.positions[0] for unit in units if key in unit.positions)
+    options = {str(place): f"{place}: {unit.name}" for place, unit in first.items() if seen[place] or place == key}
     return choice("toward", "Key", options, "" if key is None else str(key), 160, disabled=disabled, of_data=True)
 
 
@@ -206,10 +220,11 @@ def opened_state(corpus: Corpus, state: LinkState) -> LinkState:
 
 
 def sentence_href(context: Context) -> str:
-    """The link to page Sentence: from page Head with its head alone; as it opens where neither head nor sentence is chosen."""
+    """The link to page Sentence: from page Head with its head, alone unless it is among those drawn there before; as it opens where neither head nor sentence is chosen."""
     state = context.state.on("sentence")
     if context.state.page == "head":
-        return state.with_(heads=state.heads or str(state.head)).href
+        drawn = state.heads if state.head in numbers(state.heads) else str(state.head)
+        return state.with_(heads=drawn).href
     if context.state.page == "sentence" or state.chosen & set(_OF_SENTENCE):
         return state.href
     return opened_state(context.corpus, context.state).href if state.chosen else state.bare_href

@@ -31,7 +31,15 @@ from dashboard.sentence.likeness import register as register_likeness
 from dashboard.sentence.marks import marks_notice
 from dashboard.sentence.methods import MODEL_METHODS
 from dashboard.sentence.over_corpus import SAMPLED
-from dashboard.sentence.picture import ShownSentence, averaged_heads, is_mean, options_of, read_shown, sentence_picture
+from dashboard.sentence.picture import (
+    ShownSentence,
+    averaged_heads,
+    is_mean,
+    isolated_head,
+    options_of,
+    read_shown,
+    sentence_picture,
+)
 from dashboard.sentence.review import REVIEW, has_review, review_button
 from dashboard.sentence.routes import register
 from dashboard.sentence.ruler import Rulers, draw_rulers, draw_text, read_rulers
@@ -107,6 +115,8 @@ class SentencePage:
         What every head does; None of a store without roles.
     has_picture
         Whether the corpus has a picture of its queries and keys.
+    causal
+        Whether the model's tokens see no later token.
     about
         Why the page opened on the shown head.
     rulers
@@ -141,6 +151,7 @@ class SentencePage:
     origin: str
     shares: RoleShares | None
     has_picture: bool
+    causal: bool
     about: list[html.P]
     rulers: Rulers | None
     means: ShownMeans | None
@@ -174,6 +185,7 @@ def read(context: Context) -> SentencePage:
         origin=_origin(state, encoded=bool(state.text) or unstored),
         shares=known_shares(corpus),
         has_picture=bool(corpus.views),
+        causal=corpus.masks[0].causal,
         about=about_head(state, partial(opening_of, corpus)) if shown else [],
         rulers=read_rulers(shown) if shown else None,
         means=read_positions(corpus, state.layer, state.head) if shown and state.show == "positions" else None,
@@ -212,7 +224,7 @@ def draw(page: SentencePage) -> Page:
     if page.shown is None and page.refused:
         alert = dmc.Alert(with_commands(page.refused), color="red", className="problem")
         return Page(above=[_title_row(page), control_row(sentence_inputs(state)), alert], beside=found)
-    controls = main_controls(state, page.layers, page.heads, page.shares)
+    controls = main_controls(state, page.layers, page.heads, page.shares, causal=page.causal)
     more = None if state.show == "mixing" else more_button(state)
     filters = filter_group(page.shown) if page.shown else []  # until the model is loaded, the row has its place
     groups = [more_groups(state, page.shares, filters)] if more else []
@@ -341,8 +353,9 @@ def _among_points(state: LinkState) -> list[object]:
     """A link to a typed sentence's points among those of the corpus."""
     if not state.text:
         return []
-    name = head_name(state.layer, state.head)
-    href = state.on("head").with_(token=None).href
+    head = isolated_head(state)
+    name = head_name(state.layer, head)
+    href = state.on("head").with_(token=None, head=head).href
     return [dcc.Link(f"See these words among all queries and keys of {name}", href=href), "."]
 
 

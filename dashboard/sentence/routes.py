@@ -323,7 +323,7 @@ def _table(head: str, units: Sequence[Unit], keys: Sequence[Unit], weights: Floa
 def neuron(sentence: Sentence, layer: int, head: int, query: int, keys: slice = slice(None)) -> dict[str, object]:
     """JSON-ready: the query vector, and of every key, or of some, its vector, their product, its sum, the logit and the weight.
 
-    logit = dot / sqrt(channels) + what the model adds to it, None of a key that the query does not see; weight = softmax of the logits over all keys (Vaswani et al. 2017, section 3.2.1).
+    `biased` says whether the model adds anything to it: logit = dot / sqrt(channels) + that, None of a key that the query does not see; weight = softmax of the logits over all keys (Vaswani et al. 2017, section 3.2.1).
     """
     vector, both, steps = _steps(sentence, layer, head, query, keys)
     vectors = [[significant(row) for row in array.tolist()] for array in both]
@@ -331,7 +331,9 @@ def neuron(sentence: Sentence, layer: int, head: int, query: int, keys: slice = 
     numbers = [dots, [logit if np.isfinite(logit) else None for logit in logits], weights]  # JSON has no infinity
     names = ("name", "key", "product", "dot", "logit", "weight")
     every = zip(sentence.wordpieces[keys], *vectors, *numbers, strict=True)
-    return {"query": significant(vector.tolist()), "keys": [dict(zip(names, values, strict=True)) for values in every]}
+    biased = sentence.bias is not None and sentence.bias.adds
+    rows = [dict(zip(names, values, strict=True)) for values in every]
+    return {"query": significant(vector.tolist()), "biased": biased, "keys": rows}
 
 
 def neuron_table(sentence: Sentence, layer: int, head: int, query: int, shown: slice = slice(None)) -> Table:

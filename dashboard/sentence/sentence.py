@@ -365,7 +365,7 @@ def unhidden_units(sentence: Sentence, options: PatternOptions) -> tuple[tuple[U
     hidden = frozenset(options.hide)
     shown = [
         unit
-        for unit in _units(sentence, words=options.words)
+        for unit in units_of(sentence, words=options.words)
         if hidden.isdisjoint(unit.positions) and (options.special or not unit.special)
     ]
     if options.pair == "all" or not sentence.segment.any():
@@ -375,7 +375,7 @@ def unhidden_units(sentence: Sentence, options: PatternOptions) -> tuple[tuple[U
     return queries, keys
 
 
-def _units(sentence: Sentence, *, words: bool) -> list[Unit]:
+def units_of(sentence: Sentence, *, words: bool) -> list[Unit]:
     """Every wordpiece or every word, in their order; a special token is a word of its own."""
     positions = range(len(sentence.wordpieces))
     grouped = groupby(positions, lambda place: _word(sentence, place) if words else (place, place))

@@ -8,6 +8,7 @@ import numpy as np
 from dash import html
 from numpy.typing import NDArray
 
+from dashboard.sentence.picture import isolated_head
 from dashboard.ui.markup import file_href, scrolling
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
@@ -60,14 +61,14 @@ def read_tree(corpus: Corpus, state: LinkState) -> Tree | None:
     if state.text or not corpus.has_words:
         return None
     words = corpus.words.texts(corpus.words.rows(state.sentence))
-    drawn = 1 < len(words) <= MOST_WORDS
+    drawn, head = 1 < len(words) <= MOST_WORDS, isolated_head(state)
     return Tree(
         corpus.words.kind,
         corpus.words.source,
-        head_name(state.layer, state.head),
+        head_name(state.layer, head),
         words,
-        tree_arcs(corpus, state.sentence, state.layer, state.head) if drawn else [],
-        file_href(data_link(corpus), f"tree/{state.sentence}/{state.layer}/{state.head}.svg"),
+        tree_arcs(corpus, state.sentence, state.layer, head) if drawn else [],
+        file_href(data_link(corpus), f"tree/{state.sentence}/{state.layer}/{head}.svg"),
     )
 
 

@@ -6,6 +6,7 @@ is left out. Values of controls, links and names of elements stay.
 """
 
 import json
+import re
 from collections.abc import Hashable
 from html import escape
 from typing import Any
@@ -47,6 +48,10 @@ _NO_START = {
     "n. [CLS]": "n. first",
     "[CLS] gets": "The first token gets",
 }
+#: Elements with words of the data or of a reader, which stay; so do texts in quotes.
+_OF_DATA = frozenset({"q", "bdi", "mark"})
+_CLASSES_OF_DATA = frozenset({"sentence-text", "word"})
+_QUOTED = re.compile("(“[^”]*”)")
 #: Attributes whose text is shown.
 _SHOWN = frozenset({"data-info", "data-name"})
 #: Classes of components that say one thing.
@@ -70,7 +75,9 @@ def in_names_of(corpus: Corpus, content: Any) -> Any:
 
 
 def in_names(text: str, names: Names) -> str:
-    """A text of the code with these names of the special tokens."""
+    """A text of the code with these names of the special tokens; what it quotes is of the data."""
+    if "“" in text:
+        return "".join(part if part[:1] == "“" else in_names(part, names) for part in _QUOTED.split(text))
     first, last = names
     for said, instead in ({SEP_NAME: last} if last is not None else _NO_END).items():
         text = text.replace(said, instead)
@@ -102,6 +109,8 @@ def renamed(content: Any, names: Names) -> Any:
     """What is sent as JSON, with these names; where nothing stands after a text, without what is of [SEP] alone."""
     if isinstance(content, str):
         return in_names(content, names)
+    if _is_of_data(content):
+        return content
     if isinstance(content, list):
         return [renamed(each, names) for each in content if names[1] is not None or not _is_of_end(each)]
     if isinstance(content, dict):
@@ -117,6 +126,12 @@ def _in_field(key: str, names: Names) -> Names:
 
 def _is_kept(key: str) -> bool:
     return key in _KEPT or (key.startswith("data-") and key not in _SHOWN)
+
+
+def _is_of_data(content: Any) -> bool:
+    """Whether an element shows words of the data or of a reader."""
+    tag, properties = _element(content)
+    return tag in _OF_DATA or not _CLASSES_OF_DATA.isdisjoint(str(properties.get("className", "")).split())
 
 
 def _is_of_end(content: Any) -> bool:
@@ -137,7 +152,7 @@ def _title(content: Any) -> str:
 def _element(content: Any) -> tuple[str, dict[str, Any]]:
     """Tag and properties of an element, as a component or in the tree of a `Markup`; empty of anything else."""
     if isinstance(content, dict):
-        return str(content.get("type", "")).lower(), content["props"]
+        return str(content.get("type", "")).lower(), content.get("props", {})
     match content:
         case [str(tag), dict(properties), *_] if "namespace" not in properties:
             return tag, properties

@@ -249,7 +249,7 @@ class LinkState:
     does: Annotated[str | None, Field("choice", tuple(roles_for(words=True)), moves=True)] = None
 
     # A sentence, of the corpus or typed.
-    sentence: Annotated[int, Field("number", Of.SENTENCES, clears=("start",))] = 0
+    sentence: Annotated[int, Field("number", Of.SENTENCES, clears=("start", *_OF_TOKENS))] = 0
     text: Annotated[str | None, Field("typed", MOST_TYPED, clears=_OF_SENTENCE, brings="words")] = None
     second: Annotated[str | None, Field("typed", MOST_TYPED, clears=("marks", *_OF_TOKENS))] = None
     around: Annotated[str | None, _ON] = None

@@ -141,6 +141,11 @@ class AttentionBias:
         """Whether queries see no key after them."""
         return self.layers[0].mask.causal
 
+    @property
+    def adds(self) -> bool:
+        """Whether the scores of seen keys are more than q.k / sqrt(channels)."""
+        return any(layer.by_bucket is not None for layer in self.layers) or self.is_linear()
+
     def seen(self, tokens: int) -> NDArray[np.bool_]:
         """Which keys each query of a sentence of so many tokens sees: (layer, query_token, key_token)."""
         return np.stack([layer.mask.pairs(tokens) for layer in self.layers])

@@ -203,6 +203,11 @@ for (const [written, search] of [
     assert.equal(address.chosen({ least: 0.2, link: "?layer=1&least=0.2", defaults: { least: 0.05 } }), search);
   });
 
+test("another sentence clears what was selected in the one before", () => {
+  stand("/compare?sentence=3&queries=4&toward=2&hide=6&least=0.2");
+  assert.equal(address.choose("sentence", "7", { sentence: 3 }), "?sentence=7&least=0.2");
+});
+
 test("another text clears the second sentence of a pair", () => {
   stand("/sentence?text=a&second=b&pair=ab&words=1");
   assert.equal(address.choose("text", "b", { text: "a" }), "?text=b&words=1");

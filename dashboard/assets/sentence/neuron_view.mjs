@@ -33,9 +33,12 @@ function strip(values, most, colours, kind) {
   return canvas;
 }
 
-/** @param {number} channels */
-function heads(channels) {
-  const names = ["Key", "k", "q × k", "q · k", `÷ √${channels}`, "Weight"];
+/** The titles of the numbers. @param {Neuron} data */
+const titlesOf = ({ query, biased }) => ["q · k", biased ? "Score" : `÷ √${query.length}`, "Weight"];
+
+/** @param {Neuron} data */
+function heads(data) {
+  const names = ["Key", "k", "q × k", ...titlesOf(data)];
   return make(
     "thead",
     {},
@@ -113,7 +116,7 @@ export function createNeuronView(views, stage, signal) {
       ...Array.from({ length: 4 }, () => make("td")),
     );
     const rows = data.keys.map((entry, i) => rowOf(entry, i, most, colours));
-    table.replaceChildren(heads(data.query.length), make("tbody", {}, query, ...rows));
+    table.replaceChildren(heads(data), make("tbody", {}, query, ...rows));
   }
 
   /** @param {NeuronKey} entry @param {number} i @param {Record<string, number>} most @param {Colour[]} colours */
@@ -253,11 +256,11 @@ function stripShapes(values, most, colours, left, top) {
   }));
 }
 
-/** @param {any} place @param {number} channels @param {string} colour @returns {Shape[]} */
-function headShapes(place, channels, colour) {
+/** @param {any} place @param {Neuron} data @param {string} colour @returns {Shape[]} */
+function headShapes(place, data, colour) {
   /** @param {string} words @param {number} x @param {string} [align] */
   const text = (words, x, align) => ({ text: words, at: [x, TOP - 12], colour, size: SIZE, weight: 600, align });
-  const numbers = ["q · k", `÷ √${channels}`, "Weight"].map((words, i) => text(words, place.ends[i], "end"));
+  const numbers = titlesOf(data).map((words, i) => text(words, place.ends[i], "end"));
   return [text("Key", place.name, "end"), text("k", place.key), text("q × k", place.product), ...numbers];
 }
 
@@ -291,7 +294,7 @@ function neuronPicture({ data, title }, names, { most, colours }, palette) {
   const query = [text("q", place.name, 0, "end"), ...stripShapes(data.query, most.query, hexes, place.key, row(0))];
   const shapes = [
     titleShape(title, palette.ink),
-    ...headShapes(place, data.query.length, palette.ink),
+    ...headShapes(place, data, palette.ink),
     ...query,
     ...data.keys.flatMap(ofKey),
   ];

@@ -215,6 +215,8 @@ interface Kind {
 /** How the weights of one query come about, channel by channel. */
 interface Neuron {
   query: number[];
+  /** Whether scores are more than q · k over the root of the channels. */
+  biased: boolean;
   keys: NeuronKey[];
 }
 
