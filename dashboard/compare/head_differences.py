@@ -108,7 +108,7 @@ def _change_title(unit: str) -> str:
 
 
 def _row(state: LinkState, two: ModelPair, changed: Changes, head: tuple[int, int]) -> html.Tr:
-    href = f"{state.on('compare').with_(layer=head[0], head=head[1]).href}#pictures-of-both"
+    href = f"{state.on('compare').with_(layer=head[0], head=head[1], pictures='head').href}#pictures-of-both"
     divergence, difference, unit = changed.divergence, changed.difference, STATISTICS[statistic_of(state, two)].unit
     return titled_row(
         _narrow_titles(state, two, changed),
@@ -297,7 +297,7 @@ def _links_to_heads(state: LinkState, two: ModelPair) -> list[Any]:
     for head in ranked_heads(changed, "divergence")[:LINKED]:
         most = changed.most_difference
         name = str(changed.most[head])
-        shown = state.on("compare").with_(layer=head[0], head=head[1])
+        shown = state.on("compare").with_(layer=head[0], head=head[1], pictures="head")
         number = f"{changed.divergence.mean[head]:.3f} nats"
         text = f"{STATISTICS[name].title} {_of_both(name, float(most.own[head]), float(most.other[head]))}"
         links.append(_link(head_name(*head), number, text, f"{shown.href}#pictures-of-both"))

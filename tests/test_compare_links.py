@@ -1,0 +1,28 @@
+"""Links of page Compare: what a link to another sentence, to a head or to the swapped models keeps of the page."""
+
+from urllib.parse import parse_qs
+
+from dash import html
+
+from dashboard.compare.head_differences import changed_heads, changed_most
+from dashboard.compare.two_models import ModelPair
+from dashboard.web.state import LinkState
+
+
+def fields_of(href: str) -> dict[str, str]:
+    """The fields of a link."""
+    query = href.partition("?")[2].partition("#")[0]
+    return {name: values[0] for name, values in parse_qs(query).items()}
+
+
+def links_to_heads(content: list[object]) -> list[dict[str, str]]:
+    """Fields of the links to the pictures of a head."""
+    hrefs = [getattr(part, "href", "") for part in html.Div(content)._traverse()]
+    return [fields_of(href) for href in hrefs if href.endswith("#pictures-of-both")]
+
+
+def test_a_head_that_changed_opens_in_pictures_of_heads(alike: ModelPair) -> None:
+    state = LinkState(page="compare", model=alike.own.name, other=alike.other.name, pictures="point")
+    links = links_to_heads([*changed_heads(state, alike), *changed_most(state, alike)])
+    assert len(links) == 4 + 3
+    assert all("pictures" not in fields for fields in links)
