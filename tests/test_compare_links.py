@@ -5,6 +5,7 @@ from urllib.parse import parse_qs
 from dash import html
 
 from dashboard.compare.head_differences import changed_heads, changed_most
+from dashboard.compare.sentences import sentence_href
 from dashboard.compare.two_models import ModelPair
 from dashboard.web.state import LinkState
 
@@ -26,3 +27,11 @@ def test_a_head_that_changed_opens_in_pictures_of_heads(alike: ModelPair) -> Non
     links = links_to_heads([*changed_heads(state, alike), *changed_most(state, alike)])
     assert len(links) == 4 + 3
     assert all("pictures" not in fields for fields in links)
+
+
+def test_a_link_to_another_sentence_leaves_the_selection_behind() -> None:
+    selection = {"queries": "4", "toward": 2, "hide": "6", "window": 3, "keywindow": 5, "text": "A film"}
+    pictures = {"marks": "1-2", "at": "1,2,3", "q": "the", "head": 1}
+    href = sentence_href(LinkState(page="compare", sentence=3, **selection, **pictures), 7)
+    assert href.startswith("/compare?")
+    assert fields_of(href) == {"layer": "0", "head": "1", "marks": "1-2", "at": "1,2,3", "q": "the", "sentence": "7"}

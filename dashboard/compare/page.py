@@ -38,6 +38,7 @@ from dashboard.compare.sentences import (
     patterns,
     ranked_by,
     search_in_both,
+    sentence_href,
     sentence_title,
     standard_ranking,
     typed_choices,
@@ -365,7 +366,7 @@ def _sentences(context: Context, two: ModelPair) -> list[object]:
         return [*patterns(state, two), *search]
     typed, text = context.served_store.service(TypedSentences), state.text
     is_encoded = all(typed.is_encoded(model, text, most=most_read(two)) for model in (two.own, two.other))
-    back = f"{state.with_(text=None, second=None).href}#sentence-in-both"
+    back = sentence_href(state, state.sentence)
     return [
         sentence_title(state),
         html.Div(typed_choices(state, two), className="controls"),
@@ -392,11 +393,8 @@ def _model_choice(state: LinkState, two: ModelPair, others: Mapping[str, str]) -
 
 def _means(state: LinkState, two: ModelPair) -> list[object]:
     """Where heads have no counterparts: the means over all."""
-    return [
-        html.H2("Means over all heads"),
-        html.Div(_source(state), className="controls"),
-        means_over_heads(state, two),
-    ]
+    controls = html.Div(_source(state), className="controls")
+    return [html.H2("Means over all heads"), controls, means_over_heads(state, two)]
 
 
 def _heads(state: LinkState, two: ModelPair, changed: html.Div) -> list[object]:
