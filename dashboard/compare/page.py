@@ -73,7 +73,7 @@ from dashboard.web.bounds import compared_model, on_same_corpus
 from dashboard.web.context import Context
 from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.paths import PageLinks
-from dashboard.web.state import LinkState
+from dashboard.web.state import DEFAULTS, LinkState
 from store import STATISTICS, Corpus, Snapshot
 from store.phrases import many
 from store.repository.ingest_status import IngestProgress
@@ -378,7 +378,8 @@ def _sentences(context: Context, two: ModelPair) -> list[object]:
 
 def _model_choice(state: LinkState, two: ModelPair, others: Mapping[str, str]) -> html.Div:
     """The choice of the other model by its title, the names of both, and a link that swaps them."""
-    swapped = state.with_(model=two.other.name, other=two.own.name)
+    of_heads = {} if two.same_heads else {name: DEFAULTS[name] for name in ("layer", "head", "heads", "view")}
+    swapped = state.with_(model=two.other.name, other=two.own.name, **of_heads)
     return html.Div(
         [
             marked(two, 0),
