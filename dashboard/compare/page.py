@@ -394,8 +394,9 @@ def _model_choice(state: LinkState, two: ModelPair, others: Mapping[str, str]) -
 
 def _means(state: LinkState, two: ModelPair) -> list[object]:
     """Where heads have no counterparts: the means over all."""
+    instead = html.P("Below are means over all heads, matching heads, and places in the model.", className="caption")
     controls = html.Div(_source(state), className="controls")
-    return [html.H2("Means over all heads"), controls, means_over_heads(state, two)]
+    return [instead, html.H2("Means over all heads"), controls, means_over_heads(state, two)]
 
 
 def _heads(state: LinkState, two: ModelPair, changed: html.Div) -> list[object]:
