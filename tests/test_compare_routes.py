@@ -10,7 +10,7 @@ from dashboard.web.context import resolve
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
 from store import STATISTICS, Snapshot
-from tests.client import content, csv_rows
+from tests.client import above, content, csv_rows
 from tests.three_models import key_of
 
 
@@ -102,6 +102,13 @@ def test_a_missing_file_answers_in_one_sentence(
     answer = three_client.get(f"{data_link(alike.own)}/{path.format(**names)}")
     assert answer.status_code == 404
     assert message in answer.text
+
+
+def test_only_the_page_says_what_stands_below(three_client: FlaskClient, unlike: ModelPair) -> None:
+    answer = three_client.get(f"{base_of(unlike)}/changes.csv").text
+    assert "Below" not in answer
+    page = above(three_client, "/compare", f"?model={unlike.own.name}&other={unlike.other.name}")
+    assert "Below are means over all heads, matching heads, and places in the model." in page
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from scipy.special import softmax
 
 import headscape
 from dashboard.compare.data import counterpart_divergence
-from dashboard.compare.matching import matched_heads, matching_heads
+from dashboard.compare.matching import _of_sentence, matched_heads, matching_heads
 from dashboard.compare.two_models import OF_TEXT, ModelPair, why_unlike
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
@@ -92,6 +92,19 @@ def test_divergences_are_means_over_the_common_sentences(unlike: ModelPair) -> N
     matching = matched_heads(unlike)
     assert (matching.sample.sentences, matching.divergence.shape) == (30, (4, 12))
     np.testing.assert_allclose(matching.divergence, mean_over_sentences(unlike.own, unlike.other, 30), rtol=1e-3)
+
+
+def drawn_vectors(heads: int, tokens: int) -> tuple[np.ndarray, np.ndarray]:
+    """Queries and keys (head, token, channel), not trained."""
+    query, key = np.random.default_rng(heads).normal(size=(2, heads, tokens, 4)).astype(np.float16)
+    return query, key
+
+
+def test_models_with_other_numbers_of_heads_are_matched_in_a_long_sentence() -> None:
+    own, other = drawn_vectors(47, 300), drawn_vectors(1, 300)
+    patterns = (softmax(query @ key.swapaxes(1, 2).astype(float) / 2, axis=-1) for query, key in (own, other))
+    divergence = _of_sentence(own, other, (None, None), (0, 300))
+    np.testing.assert_allclose(divergence, of_scipy(*patterns), rtol=1e-3)
 
 
 def test_a_head_and_its_counterpart_diverge_as_in_the_table_of_changes(alike: ModelPair) -> None:

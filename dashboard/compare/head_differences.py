@@ -1,5 +1,6 @@
 """How the heads of two models differ, on the page: the heads that changed most, every statistic, the largest changes in a line, and relations."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -8,13 +9,7 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.compare.data import (
-    Changes,
-    changes,
-    divergence_sample,
-    ranked_heads,
-    statistic_of,
-)
+from dashboard.compare.data import Changes, changes, divergence_sample, ranked_heads, statistic_of
 from dashboard.compare.two_models import (
     LETTERS,
     MINUS,
@@ -53,6 +48,7 @@ CHANGES = defined(
 LISTED = 10
 #: Listed changes.
 LINKED = 3
+_FOUR_DIGITS = "{:.4f}".format
 _RELATION_ACCURACY = (
     "Accuracy of the best head of each model at a relation, each chosen on one half of the sentences, and their difference (B − A) on the "
     "other half, with a 95% interval by bootstrap over the same sentences of both."
@@ -108,16 +104,17 @@ def _change_title(unit: str) -> str:
 
 
 def _row(state: LinkState, two: ModelPair, changed: Changes, head: tuple[int, int]) -> html.Tr:
-    href = f"{state.on('compare').with_(layer=head[0], head=head[1]).href}#pictures-of-both"
+    href = f"{state.on('compare').with_(layer=head[0], head=head[1], pictures='head').href}#pictures-of-both"
     divergence, difference, unit = changed.divergence, changed.difference, STATISTICS[statistic_of(state, two)].unit
+    signed_value = partial(_signed, unit=unit)
     return titled_row(
         _narrow_titles(state, two, changed),
         [
             html.Td(dcc.Link(head_name(*head), href=href, title="Show this head in both models")),
-            _number(f"{divergence.mean[head]:.4f}", f"{divergence.low[head]:.4f} to {divergence.high[head]:.4f}"),
+            _number(f"{divergence.mean[head]:.4f}", _between(divergence, head, _FOUR_DIGITS)),
             _number(brief(float(difference.own[head]), unit)),
             _number(brief(float(difference.other[head]), unit)),
-            _number(_signed(float(difference.change.mean[head]), unit), _between(difference.change, head, unit)),
+            _number(signed_value(float(difference.change.mean[head])), _between(difference.change, head, signed_value)),
             _changed_most(changed, head),
             *_named(changed, head),
         ],
@@ -151,8 +148,10 @@ def _signed(value: float, unit: str) -> str:
     return signed(100 * value if unit == "share" else value, 2)
 
 
-def _between(change: MeanInterval, head: tuple[int, int], unit: str) -> str:
-    return f"{_signed(float(change.low[head]), unit)} to {_signed(float(change.high[head]), unit)}"
+def _between(values: MeanInterval, head: tuple[int, int], write: Callable[[float], str]) -> str:
+    """The interval of a head; empty over fewer than two sentences, which have none."""
+    low, high = float(values.low[head]), float(values.high[head])
+    return f"{write(low)} to {write(high)}" if low == low else ""
 
 
 def _changed_most(changed: Changes, head: tuple[int, int]) -> html.Td:
@@ -160,9 +159,9 @@ def _changed_most(changed: Changes, head: tuple[int, int]) -> html.Td:
     statistic, most = STATISTICS[str(changed.most[head])], changed.most_difference
     both = _of_both(str(changed.most[head]), float(most.own[head]), float(most.other[head]))
     change = f"{_signed(float(most.change.mean[head]), statistic.unit)} {difference_unit(statistic.unit)}"
-    between = f"{change}, {_between(most.change, head, statistic.unit)}"
+    between = _between(most.change, head, partial(_signed, unit=statistic.unit))
     values_line = html.Div([f"{statistic.title}: ", html.Span(both, className="number")])
-    return html.Td([values_line, html.Div(between, className="between")])
+    return html.Td([values_line, html.Div(", ".join(filter(None, (change, between))), className="between")])
 
 
 def _caption(state: LinkState, two: ModelPair, changed: Changes) -> html.P:
@@ -192,10 +191,7 @@ def _selection_note(two: ModelPair, changed: Changes) -> str:
 def _divergence_map(state: LinkState, two: ModelPair, changed: Changes) -> list[object]:
     values = changed.divergence
     written = [[f"{value:.3f}" for value in row] for row in values.mean]
-    hover = [
-        [f"{value:.4f} nats (95%: {low:.4f} to {high:.4f})" for value, low, high in zip(*rows, strict=True)]
-        for rows in zip(values.mean, values.low, values.high, strict=True)
-    ]
+    hover = [[_nats(values, (layer, head)) for head in range(two.own.heads)] for layer in range(two.own.layers)]
     return chart(
         heat_map(values.mean, written=written, hover=hover, unit="nats"),
         name="counterparts",
@@ -207,6 +203,11 @@ def _divergence_map(state: LinkState, two: ModelPair, changed: Changes) -> list[
         opens=True,
         turns=True,
     )
+
+
+def _nats(divergence: MeanInterval, head: tuple[int, int]) -> str:
+    between = _between(divergence, head, _FOUR_DIGITS)
+    return f"{divergence.mean[head]:.4f} nats" + (f" (95%: {between})" if between else "")
 
 
 def differences(state: LinkState, two: ModelPair) -> list[object]:
@@ -297,7 +298,7 @@ def _links_to_heads(state: LinkState, two: ModelPair) -> list[Any]:
     for head in ranked_heads(changed, "divergence")[:LINKED]:
         most = changed.most_difference
         name = str(changed.most[head])
-        shown = state.on("compare").with_(layer=head[0], head=head[1])
+        shown = state.on("compare").with_(layer=head[0], head=head[1], pictures="head")
         number = f"{changed.divergence.mean[head]:.3f} nats"
         text = f"{STATISTICS[name].title} {_of_both(name, float(most.own[head]), float(most.other[head]))}"
         links.append(_link(head_name(*head), number, text, f"{shown.href}#pictures-of-both"))

@@ -23,7 +23,7 @@ from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.bias import AttentionBias
 from store.kernels.heads import divergence_between, partners
-from store.kernels.rows import attention_rows
+from store.kernels.rows import ROOM, attention_rows
 from store.phrases import many
 from store.repository.errors import StoreError
 from store.schema.model import head_name
@@ -130,9 +130,11 @@ def _of_sentence(
     span: tuple[int, int],
 ) -> Floats:
     """Mean over the queries of a sentence: (head, other_head)."""
-    tokens = slice(*span)
-    of_models = (
-        attention_rows(*(vectors[:, tokens].astype(np.float32) for vectors in model), bias=bias)
+    tokens, most = slice(*span), max(len(own[0]), len(other[0]))
+    of_models = (  # as many rows at once of both, whatever their numbers of heads
+        attention_rows(
+            *(vectors[:, tokens].astype(np.float32) for vectors in model), bias=bias, room=ROOM * len(model[0]) // most
+        )
         for model, bias in zip((own, other), biases, strict=True)
     )
     rows = zip(*of_models, strict=True)

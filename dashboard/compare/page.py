@@ -38,6 +38,7 @@ from dashboard.compare.sentences import (
     patterns,
     ranked_by,
     search_in_both,
+    sentence_href,
     sentence_title,
     standard_ranking,
     typed_choices,
@@ -72,7 +73,7 @@ from dashboard.web.bounds import compared_model, on_same_corpus
 from dashboard.web.context import Context
 from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.paths import PageLinks
-from dashboard.web.state import LinkState
+from dashboard.web.state import DEFAULTS, LinkState
 from store import STATISTICS, Corpus, Snapshot
 from store.phrases import many
 from store.repository.ingest_status import IngestProgress
@@ -365,7 +366,7 @@ def _sentences(context: Context, two: ModelPair) -> list[object]:
         return [*patterns(state, two), *search]
     typed, text = context.served_store.service(TypedSentences), state.text
     is_encoded = all(typed.is_encoded(model, text, most=most_read(two)) for model in (two.own, two.other))
-    back = f"{state.with_(text=None, second=None).href}#sentence-in-both"
+    back = sentence_href(state, state.sentence)
     return [
         sentence_title(state),
         html.Div(typed_choices(state, two), className="controls"),
@@ -377,7 +378,8 @@ def _sentences(context: Context, two: ModelPair) -> list[object]:
 
 def _model_choice(state: LinkState, two: ModelPair, others: Mapping[str, str]) -> html.Div:
     """The choice of the other model by its title, the names of both, and a link that swaps them."""
-    swapped = state.with_(model=two.other.name, other=two.own.name)
+    of_heads = {} if two.same_heads else {name: DEFAULTS[name] for name in ("layer", "head", "heads", "view")}
+    swapped = state.with_(model=two.other.name, other=two.own.name, **of_heads)
     return html.Div(
         [
             marked(two, 0),
@@ -392,11 +394,9 @@ def _model_choice(state: LinkState, two: ModelPair, others: Mapping[str, str]) -
 
 def _means(state: LinkState, two: ModelPair) -> list[object]:
     """Where heads have no counterparts: the means over all."""
-    return [
-        html.H2("Means over all heads"),
-        html.Div(_source(state), className="controls"),
-        means_over_heads(state, two),
-    ]
+    instead = html.P("Below are means over all heads, matching heads, and places in the model.", className="caption")
+    controls = html.Div(_source(state), className="controls")
+    return [instead, html.H2("Means over all heads"), controls, means_over_heads(state, two)]
 
 
 def _heads(state: LinkState, two: ModelPair, changed: html.Div) -> list[object]:

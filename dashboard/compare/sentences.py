@@ -267,8 +267,9 @@ def search_in_both(state: LinkState, two: ModelPair) -> Search:
 
 
 def sentence_href(state: LinkState, sentence: int) -> str:
-    """A link to the page with another sentence, scrolled to its patterns."""
-    return f"{state.with_(sentence=sentence, text=None, second=None).href}#sentence-in-both"
+    """A link to the page with a sentence, scrolled to its patterns; marks and the camera are of the pictures above."""
+    shown = state.of_sentence(sentence, marks=state.marks).with_(page=state.page, at=state.at)
+    return f"{shown.href}#sentence-in-both"
 
 
 def _divergence_ranking(state: LinkState, two: ModelPair) -> Ranking:

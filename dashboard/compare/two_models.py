@@ -118,9 +118,7 @@ class ModelPair:
             (f"{model.layers} layers of {model.heads} heads" for model in (self.own, self.other)),
             self.names,
         )
-        return [
-            f"{names[0]} has {own}, {names[1]} {other}: their heads have no counterparts. Below are means over all heads, matching heads, and places in the model."
-        ]
+        return [f"{names[0]} has {own}, {names[1]} {other}: their heads have no counterparts."]
 
     def _differing_size(self) -> list[str]:
         if self.same_size:
