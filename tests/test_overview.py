@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pytest
@@ -12,20 +12,26 @@ import pytest
 from dashboard.overview.evidence import (
     FEWEST_TOKENS,
     MOST_TOKENS,
+    KindExample,
+    Shares,
     examples_of,
+    exceptions,
     heads_on_sinks,
     layer_shares,
     mean_shares,
+    read_attention,
+    where_attention_goes,
 )
 from dashboard.overview.page import draw, read
 from dashboard.relations.data import BestHead, clearest_relations
-from dashboard.statistics.heads import kinds_of
+from dashboard.statistics.heads import HeadKind, kinds_of
 from dashboard.ui.markup import Page
 from dashboard.ui.small_pictures import attention_lines
 from dashboard.ui.theme import LABEL_COLOURS
 from dashboard.web.assets import DASHBOARD
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
+from dashboard.web.state import LinkState
 from store import Corpus, open_corpus
 from store.kernels.heads import LABELS
 
@@ -85,6 +91,13 @@ def test_sentences_of_an_example_are_the_nearest_to_the_mean_and_the_lowest(corp
         assert means[list(readable).index(example.unusual)] == pytest.approx(means.min(), abs=1e-3)
         nearest = np.abs(means - example.kind.values[0]).min()
         assert abs(example.value - example.kind.values[0]) == pytest.approx(nearest, abs=1e-3)
+
+
+def test_a_link_from_a_number_of_heads_opens_these_heads_whatever_page_heads_showed_before(bank_store: str) -> None:
+    shown = read(resolve(ServedStore(bank_store), "overview", "tagged=previous&does=next&arranged=to_next&above=50"))
+    page = draw(replace(shown, kinds=[HeadKind("self", ((0, 0), (0, 1)), (0.9, 0.8))]))
+    opened = [urlsplit(href).query for part in page.above for href in links(part) if urlsplit(href).path == "/heads"]
+    assert opened == ["arranged=to_self&tagged=self", "arranged=to_sink&above=50", ""]
 
 
 def test_heads_on_sinks_give_them_more_than_half_of_their_attention(corpus: Corpus) -> None:

@@ -278,6 +278,11 @@ def head_card(
     )
 
 
+def every_head(state: LinkState) -> LinkState:
+    """A state in which page Heads shows every head, layer by layer: a link that counts heads adds its own filter alone."""
+    return state.with_(arranged=None, tagged=None, above=None, does=None)
+
+
 def head_link(state: LinkState, layer: int, head: int) -> dcc.Link:
     """The name of a head, a link to its page."""
     return dcc.Link(head_name(layer, head), href=state.on("head").with_(layer=layer, head=head).href)
@@ -352,7 +357,7 @@ def faithful_pictures(
         _faithful(state, pictures, which, int(layer), int(head), float(spearman[layer, head]))
         for which, (layer, head) in zip(("Most", "Least"), ends, strict=True)
     ]
-    every = dcc.Link("All heads", href=state.on("heads").href)
+    every = dcc.Link("All heads", href=every_head(state).on("heads").href)
     return [
         title,
         html.P(
