@@ -162,7 +162,7 @@ def _finding(shown: WhereAttentionGoes) -> html.P:
                     term("norm", "what arrives"),
                 ]
             ),
-            f"; other tokens get {100 * shares.weight[OTHERS]:.0f}% and {100 * shares.norm[OTHERS]:.0f}%.",
+            f"; all other tokens get {100 - weight:.0f}% and {100 - norm:.0f}%.",
             further(
                 " Each head: ",
                 dcc.Link("Statistics", href=shown.href),
