@@ -116,6 +116,34 @@ def test_shares_of_a_layer_are_those_of_its_patterns_and_sum_to_one(corpus: Corp
     assert mean_shares(corpus).weight["[CLS]"] == pytest.approx(to_cls.mean(), abs=2e-3)
 
 
+def test_what_one_token_gets_and_what_all_others_get_sum_to_100_per_cent(bank_store: str) -> None:
+    context = resolve(ServedStore(bank_store), "/", "")
+    mean = Shares(
+        {"[CLS]": 0.39, "[SEP]": 0.05, "full stops and commas": 0.02, "other tokens": 0.54},
+        {"[CLS]": 0.09, "[SEP]": 0.06, "full stops and commas": 0.05, "other tokens": 0.8},
+    )
+    finding = where_attention_goes(replace(read_attention(context.corpus, context.state), mean=mean))[1]
+    words = "".join(texts(finding))
+    assert "[CLS] gets 39% of all attention, but only 9% of what arrives; all other tokens get 61% and 91%." in words
+
+
+@pytest.mark.parametrize(("lowest", "is_exception"), [(0.5, True), (0.94051, False), (0.95, False)])
+def test_a_sentence_is_an_exception_where_its_written_mean_is_below_that_of_all(
+    lowest: float, is_exception: bool
+) -> None:
+    example = KindExample(HeadKind("broad", ((0, 0),), (0.9409,)), 0, 1, 0.94, lowest)
+    assert example.is_exception is is_exception
+
+
+def test_sentences_that_are_no_exceptions_are_not_listed(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = KindExample(HeadKind("broad", ((0, 0),), (0.9409,)), 0, 1, 0.94, 0.94091)
+    unusual = replace(usual, kind=HeadKind("self", ((0, 1),), (0.6,)), lowest=0.2)
+    monkeypatch.setattr("dashboard.overview.evidence.examples_of", lambda _: (usual, unusual))
+    (listed,) = exceptions(corpus, LinkState())
+    assert len(list(links(listed))) == 1
+    assert "L0 H1: attention to itself is 20.0% instead of 60.0%" in "".join(texts(listed))
+
+
 def relation(name: str, accuracy: float, offset: float, pairs: int = 500, random: float = 0.1) -> BestHead:
     return BestHead(name, "forward", 0, 0, accuracy, (0, 1), 1, offset, random, pairs)
 

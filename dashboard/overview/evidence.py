@@ -191,6 +191,12 @@ class KindExample:
         """Layer and number of the head."""
         return self.kind.heads[0]
 
+    @property
+    def is_exception(self) -> bool:
+        """Whether the mean of the unusual sentence, as it is written, is below that of all."""
+        mean = self.kind.values[0]
+        return self.lowest < mean and spell(self.lowest, "share") != spell(mean, "share")
+
 
 @cached
 def examples_of(corpus: Corpus) -> tuple[KindExample, ...]:
@@ -326,8 +332,10 @@ def _pattern(corpus: Corpus, sentence: int, layer: int, head: int) -> NDArray[np
 
 def exceptions(corpus: Corpus, state: LinkState) -> list[object]:
     """Sentences in which the clearest heads do not do as usual."""
-    texts = corpus.sentences.text.values
-    items: list[Any] = [_exception(state, example, str(texts[example.unusual])) for example in examples_of(corpus)]
+    texts, found = corpus.sentences.text.values, [each for each in examples_of(corpus) if each.is_exception]
+    if not found:
+        return [html.P("The clearest heads do as usual in every short sentence.", className="caption")]
+    items: list[Any] = [_exception(state, example, str(texts[example.unusual])) for example in found]
     return [html.Ul(items, className="findings")]
 
 
