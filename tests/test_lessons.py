@@ -75,6 +75,18 @@ def test_the_lesson_of_the_capybara_marks_the_pairs_of_its_two_words(few_store: 
     assert "&marks=brown-capybara" in lesson.links[0][1]
 
 
+def test_a_lesson_shows_its_sentence_whatever_other_pages_showed(served: ServedStore) -> None:
+    left = "text=Hello+there&second=Bye&queries=3&show=matrix&without=1-1&hide=1&rollout=1&mean=heads&layer=1&tag=mine"
+    shown, plain = (read(resolve(served, "lessons", query)) for query in (left, ""))
+    assert shown == plain
+
+
+def test_a_lesson_keeps_the_model(served: ServedStore) -> None:
+    model = sorted(served.snapshot(None).models)[-1]
+    found = read(resolve(served, "lessons", f"model={model}")).lessons
+    assert {f"model={model}" in href for lesson in found for _, href in lesson.links} == {True}
+
+
 def test_the_head_that_looks_back_is_that_of_the_patterns(few_store: str) -> None:
     corpus = resolve(ServedStore(few_store), "lessons", "").corpus
     patterns = [corpus.pattern(sentence).values for sentence in range(corpus.n_sentences)]

@@ -32,7 +32,11 @@ class Lesson:
 
 
 def lessons_of(corpus: Corpus, state: LinkState, others: Sequence[str]) -> Iterator[Lesson]:
-    """Those of a model and its corpus, beside the `others` on the same corpus."""
+    """Those of a model and its corpus, beside the `others` on the same corpus.
+
+    Of the state a link keeps the model and the snapshot alone: what a reader chose on other pages is not in a lesson's words.
+    """
+    state = LinkState(model=state.model, snapshot=state.snapshot)
     yield _previous_token(corpus, state)
     best = {row.relation: row for row in known_relations(corpus)}
     yield from _reference(state, best)
@@ -117,7 +121,7 @@ def _distance(state: LinkState) -> Lesson:
 def _figures(corpus: Corpus, state: LinkState) -> Lesson:
     statistics = state.on("statistics")
     links = [
-        ("Figure 1: patterns of heads", state.with_(heads=None).on("sentence").with_(show="model").href),
+        ("Figure 1: patterns of heads", state.on("sentence").with_(show="model").href),
         ("Figure 2: special tokens by layer", statistics.with_(statistic=special_statistic(corpus)).href),
         ("Figure 4: entropy by layer", statistics.with_(statistic="entropy").href),
     ]
