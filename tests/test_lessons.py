@@ -13,6 +13,7 @@ from dashboard.lessons.page import read
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
 from store import Corpus
+from store.kernels.mask import Mask
 from store.schema.model import head_name
 from tests.client import above
 
@@ -52,19 +53,22 @@ def test_a_store_without_features_and_words_has_the_lessons_of_what_it_has(few_s
 
 
 def test_a_corpus_in_another_script_has_no_typed_sentences(few_store: str) -> None:
-    context = resolve(ServedStore(few_store), "lessons", "")
-    found = read(replace(context, corpus=_Japanese(context.corpus)))
-    assert not {*TYPED} & {lesson.title for lesson in found.lessons}
+    found = changed_lessons(few_store, counted_text=lambda _: "この映画はとても面白かった。")
+    assert not {*TYPED} & {lesson.title for lesson in found}
 
 
-class _Japanese:
-    """A corpus whose first text is Japanese."""
+def changed_lessons(store: str, **changed: Any) -> list[Lesson]:
+    """The lessons of a store of which some attributes are others."""
+    context = resolve(ServedStore(store), "lessons", "")
+    return list(read(replace(context, corpus=_Changed(context.corpus, **changed))).lessons)
 
-    def __init__(self, corpus: Corpus) -> None:
+
+class _Changed:
+    """A corpus of which some attributes are others."""
+
+    def __init__(self, corpus: Corpus, **changed: Any) -> None:
         self._corpus = corpus
-
-    def counted_text(self, _sentence: int) -> str:
-        return "この映画はとても面白かった。"
+        self.__dict__ |= changed
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._corpus, name)
@@ -85,6 +89,15 @@ def test_a_lesson_keeps_the_model(served: ServedStore) -> None:
     model = sorted(served.snapshot(None).models)[-1]
     found = read(resolve(served, "lessons", f"model={model}")).lessons
     assert {f"model={model}" in href for lesson in found for _, href in lesson.links} == {True}
+
+
+def test_where_tokens_see_no_later_token_lessons_ask_for_attention_to_earlier_ones(few_store: str) -> None:
+    found = {lesson.title: lesson for lesson in changed_lessons(few_store, masks=[Mask(causal=True)] * 2)}
+    pair, capybara = found["Sentence B attends to sentence A"], found["The brown capybara"]
+    assert "lines from B to A:" in pair.look_for
+    assert "&pair=ba" in pair.links[0][1]
+    assert "from every piece" in capybara.look_for
+    assert "&marks=capybara-brown" in capybara.links[0][1]
 
 
 def test_the_head_that_looks_back_is_that_of_the_patterns(few_store: str) -> None:

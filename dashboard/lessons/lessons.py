@@ -18,7 +18,7 @@ from store.words import COREFERENCE
 #: Labels of a direct object, in the schemes of grammar that there are.
 _OBJECTS = ("dobj", "obj")
 #: What is typed. The capybara is the sentence of a reader whose question this page answers.
-_CAPYBARA, _ITS_PAIRS = "The brown capybara is sleeping now.", "brown-capybara"
+_CAPYBARA, _ITS_PAIR = "The brown capybara is sleeping now.", ("brown", "capybara")
 _ALIKE = ("I liked the film very much.", "I liked the book very much.")
 
 
@@ -42,7 +42,7 @@ def lessons_of(corpus: Corpus, state: LinkState, others: Sequence[str]) -> Itera
     yield from _reference(state, best)
     yield from _object(state, best)
     if _is_english(corpus):
-        yield from _typed(state)
+        yield from _typed(state, is_causal=corpus.masks[0].causal)
     if corpus.views:
         yield _distance(state)
     yield _figures(corpus, state)
@@ -89,23 +89,30 @@ def _object(state: LinkState, best: dict[str, BestHead]) -> Iterator[Lesson]:
         )
 
 
-def _typed(state: LinkState) -> Iterator[Lesson]:
+def _typed(state: LinkState, *, is_causal: bool) -> Iterator[Lesson]:
+    """Of typed sentences; where tokens see no later token, attention goes back: from B to A, from a wordpiece to a word before it."""
     sentence = state.on("sentence")
+    query, key = ("B", "A") if is_causal else ("A", "B")
+    pieces = (
+        "attend from every piece, which from the first" if is_causal else "attend to every piece, which to the first"
+    )
+    marks = "-".join(reversed(_ITS_PAIR) if is_causal else _ITS_PAIR)
     yield Lesson(
         "What “it” looks at",
         "Select “it”, then “animal”: a table ranks every head by the weight from one to the other. Type “wide” in place of “tired”: does the order change?",
         [("The sentence", sentence.with_(text=PRONOUN, words="1").href)],
     )
     yield Lesson(
-        "Sentence A attends to sentence B",
-        "Two sentences that differ in one word. Show only lines from A to B: which heads go from a word to the same word of the other sentence?",
-        [("Both sentences", sentence.with_(text=_ALIKE[0], second=_ALIKE[1], pair="ab").href)],
+        f"Sentence {query} attends to sentence {key}",
+        f"Two sentences that differ in one word. Show only lines from {query} to {key}: "
+        "which heads go from a word to the same word of the other sentence?",
+        [("Both sentences", sentence.with_(text=_ALIKE[0], second=_ALIKE[1], pair=f"{query}{key}".lower()).href)],
     )
     yield Lesson(
         "The brown capybara",
         "Most models split the rare word into wordpieces. The pair of “brown” and each of them is marked in a colour of its own. "
-        "Which heads attend to every piece, which to the first alone?",
-        [("The sentence", sentence.with_(text=_CAPYBARA, marks=_ITS_PAIRS).href)],
+        f"Which heads {pieces} alone?",
+        [("The sentence", sentence.with_(text=_CAPYBARA, marks=marks).href)],
     )
 
 
