@@ -17,8 +17,9 @@ from store.kernels.mask import Mask
 from store.schema.model import head_name
 from tests.client import above
 
-#: What every store has, and a text in Latin letters.
-ALWAYS = ["A head that looks one token back", "The figures of “What Does BERT Look At?”"]
+#: What every store has, what a head with a label brings, and a text in Latin letters.
+ALWAYS = ["The figures of “What Does BERT Look At?”"]
+BACK = "A head that looks one token back"
 TYPED = ["What “it” looks at", "Sentence A attends to sentence B", "The brown capybara"]
 
 
@@ -100,12 +101,19 @@ def test_where_tokens_see_no_later_token_lessons_ask_for_attention_to_earlier_on
     assert "&marks=capybara-brown" in capybara.links[0][1]
 
 
+def test_without_a_head_that_looks_back_there_is_no_lesson_of_one(few_store: str) -> None:
+    corpus = resolve(ServedStore(few_store), "lessons", "").corpus
+    assert "previous" not in corpus.head_labels.values
+    assert BACK not in {lesson.title for lesson in lessons(few_store)}
+
+
 def test_the_head_that_looks_back_is_that_of_the_patterns(few_store: str) -> None:
     corpus = resolve(ServedStore(few_store), "lessons", "").corpus
     patterns = [corpus.pattern(sentence).values for sentence in range(corpus.n_sentences)]
     back = np.mean([np.diagonal(each, -1, 2, 3).sum(-1) / each.shape[-1] for each in patterns], axis=0)
     layer, head = np.unravel_index(back.argmax(), back.shape)
-    assert lessons(few_store)[0].look_for.startswith(
+    labels = corpus.head_labels.copy(data=np.full(back.shape, "previous"))
+    assert changed_lessons(few_store, head_labels=labels)[0].look_for.startswith(
         f"{head_name(int(layer), int(head))} gives {100 * back.max():.1f}%"
     )
 

@@ -3,11 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from dashboard.relations.data import BestHead, known_relations
 from dashboard.relations.found_words import PRONOUN
-from dashboard.statistics.heads import mean_divergence, special_statistic
+from dashboard.statistics.heads import kinds_of, mean_divergence, special_statistic
 from dashboard.ui.text import in_brackets, spell
 from dashboard.web.state import LinkState
 from store import Corpus
@@ -37,7 +35,7 @@ def lessons_of(corpus: Corpus, state: LinkState, others: Sequence[str]) -> Itera
     Of the state a link keeps the model and the snapshot alone: what a reader chose on other pages is not in a lesson's words.
     """
     state = LinkState(model=state.model, snapshot=state.snapshot)
-    yield _previous_token(corpus, state)
+    yield from _previous_token(corpus, state)
     best = {row.relation: row for row in known_relations(corpus)}
     yield from _reference(state, best)
     yield from _object(state, best)
@@ -52,19 +50,19 @@ def lessons_of(corpus: Corpus, state: LinkState, others: Sequence[str]) -> Itera
         yield _two_models(state, others[0])
 
 
-def _previous_token(corpus: Corpus, state: LinkState) -> Lesson:
-    shares = corpus.head_statistic.sel(source="all", statistic="to_previous").values
-    layer, head = (int(number) for number in np.unravel_index(np.nanargmax(shares), shares.shape))
-    name, share = head_name(layer, head), spell(float(shares[layer, head]), "share")
-    return Lesson(
-        "A head that looks one token back",
-        f"{name} gives {share} of its attention to the previous token. In a sentence its lines go one step to the left; "
-        "in its picture each key lies beside the query that follows it.",
-        [
-            ("A sentence", state.with_(layer=layer, head=head, heads=str(head)).on("sentence").href),
-            ("Its picture", _of_head(state, layer, head).href),
-        ],
-    )
+def _previous_token(corpus: Corpus, state: LinkState) -> Iterator[Lesson]:
+    kind = next((kind for kind in kinds_of(corpus) if kind.label == "previous"), None)
+    if kind:
+        (layer, head), share = kind.heads[0], spell(kind.values[0], "share")
+        yield Lesson(
+            "A head that looks one token back",
+            f"{head_name(layer, head)} gives {share} of its attention to the previous token. In a sentence its lines go one step to the left; "
+            "in its picture each key lies beside the query that follows it.",
+            [
+                ("A sentence", state.with_(layer=layer, head=head, heads=str(head)).on("sentence").href),
+                ("Its picture", _of_head(state, layer, head).href),
+            ],
+        )
 
 
 def _reference(state: LinkState, best: dict[str, BestHead]) -> Iterator[Lesson]:
