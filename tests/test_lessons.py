@@ -13,11 +13,13 @@ from dashboard.lessons.page import read
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
 from store import Corpus
+from store.kernels.mask import Mask
 from store.schema.model import head_name
 from tests.client import above
 
-#: What every store has, and a text in Latin letters.
-ALWAYS = ["A head that looks one token back", "The figures of “What Does BERT Look At?”"]
+#: What every store has, what a head with a label brings, and a text in Latin letters.
+ALWAYS = ["The figures of “What Does BERT Look At?”"]
+BACK = "A head that looks one token back"
 TYPED = ["What “it” looks at", "Sentence A attends to sentence B", "The brown capybara"]
 
 
@@ -52,19 +54,22 @@ def test_a_store_without_features_and_words_has_the_lessons_of_what_it_has(few_s
 
 
 def test_a_corpus_in_another_script_has_no_typed_sentences(few_store: str) -> None:
-    context = resolve(ServedStore(few_store), "lessons", "")
-    found = read(replace(context, corpus=_Japanese(context.corpus)))
-    assert not {*TYPED} & {lesson.title for lesson in found.lessons}
+    found = changed_lessons(few_store, counted_text=lambda _: "この映画はとても面白かった。")
+    assert not {*TYPED} & {lesson.title for lesson in found}
 
 
-class _Japanese:
-    """A corpus whose first text is Japanese."""
+def changed_lessons(store: str, **changed: Any) -> list[Lesson]:
+    """The lessons of a store of which some attributes are others."""
+    context = resolve(ServedStore(store), "lessons", "")
+    return list(read(replace(context, corpus=_Changed(context.corpus, **changed))).lessons)
 
-    def __init__(self, corpus: Corpus) -> None:
+
+class _Changed:
+    """A corpus of which some attributes are others."""
+
+    def __init__(self, corpus: Corpus, **changed: Any) -> None:
         self._corpus = corpus
-
-    def counted_text(self, _sentence: int) -> str:
-        return "この映画はとても面白かった。"
+        self.__dict__ |= changed
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._corpus, name)
@@ -75,12 +80,40 @@ def test_the_lesson_of_the_capybara_marks_the_pairs_of_its_two_words(few_store: 
     assert "&marks=brown-capybara" in lesson.links[0][1]
 
 
+def test_a_lesson_shows_its_sentence_whatever_other_pages_showed(served: ServedStore) -> None:
+    left = "text=Hello+there&second=Bye&queries=3&show=matrix&without=1-1&hide=1&rollout=1&mean=heads&layer=1&tag=mine"
+    shown, plain = (read(resolve(served, "lessons", query)) for query in (left, ""))
+    assert shown == plain
+
+
+def test_a_lesson_keeps_the_model(served: ServedStore) -> None:
+    model = sorted(served.snapshot(None).models)[-1]
+    found = read(resolve(served, "lessons", f"model={model}")).lessons
+    assert {f"model={model}" in href for lesson in found for _, href in lesson.links} == {True}
+
+
+def test_where_tokens_see_no_later_token_lessons_ask_for_attention_to_earlier_ones(few_store: str) -> None:
+    found = {lesson.title: lesson for lesson in changed_lessons(few_store, masks=[Mask(causal=True)] * 2)}
+    pair, capybara = found["Sentence B attends to sentence A"], found["The brown capybara"]
+    assert "lines from B to A:" in pair.look_for
+    assert "&pair=ba" in pair.links[0][1]
+    assert "from every piece" in capybara.look_for
+    assert "&marks=capybara-brown" in capybara.links[0][1]
+
+
+def test_without_a_head_that_looks_back_there_is_no_lesson_of_one(few_store: str) -> None:
+    corpus = resolve(ServedStore(few_store), "lessons", "").corpus
+    assert "previous" not in corpus.head_labels.values
+    assert BACK not in {lesson.title for lesson in lessons(few_store)}
+
+
 def test_the_head_that_looks_back_is_that_of_the_patterns(few_store: str) -> None:
     corpus = resolve(ServedStore(few_store), "lessons", "").corpus
     patterns = [corpus.pattern(sentence).values for sentence in range(corpus.n_sentences)]
     back = np.mean([np.diagonal(each, -1, 2, 3).sum(-1) / each.shape[-1] for each in patterns], axis=0)
     layer, head = np.unravel_index(back.argmax(), back.shape)
-    assert lessons(few_store)[0].look_for.startswith(
+    labels = corpus.head_labels.copy(data=np.full(back.shape, "previous"))
+    assert changed_lessons(few_store, head_labels=labels)[0].look_for.startswith(
         f"{head_name(int(layer), int(head))} gives {100 * back.max():.1f}%"
     )
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pytest
@@ -12,20 +12,26 @@ import pytest
 from dashboard.overview.evidence import (
     FEWEST_TOKENS,
     MOST_TOKENS,
+    KindExample,
+    Shares,
     examples_of,
+    exceptions,
     heads_on_sinks,
     layer_shares,
     mean_shares,
+    read_attention,
+    where_attention_goes,
 )
 from dashboard.overview.page import draw, read
 from dashboard.relations.data import BestHead, clearest_relations
-from dashboard.statistics.heads import kinds_of
+from dashboard.statistics.heads import HeadKind, kinds_of
 from dashboard.ui.markup import Page
 from dashboard.ui.small_pictures import attention_lines
 from dashboard.ui.theme import LABEL_COLOURS
 from dashboard.web.assets import DASHBOARD
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
+from dashboard.web.state import LinkState
 from store import Corpus, open_corpus
 from store.kernels.heads import LABELS
 
@@ -87,6 +93,13 @@ def test_sentences_of_an_example_are_the_nearest_to_the_mean_and_the_lowest(corp
         assert abs(example.value - example.kind.values[0]) == pytest.approx(nearest, abs=1e-3)
 
 
+def test_a_link_from_a_number_of_heads_opens_these_heads_whatever_page_heads_showed_before(bank_store: str) -> None:
+    shown = read(resolve(ServedStore(bank_store), "overview", "tagged=previous&does=next&arranged=to_next&above=50"))
+    page = draw(replace(shown, kinds=[HeadKind("self", ((0, 0), (0, 1)), (0.9, 0.8))]))
+    opened = [urlsplit(href).query for part in page.above for href in links(part) if urlsplit(href).path == "/heads"]
+    assert opened == ["arranged=to_self&tagged=self", "arranged=to_sink&above=50", ""]
+
+
 def test_heads_on_sinks_give_them_more_than_half_of_their_attention(corpus: Corpus) -> None:
     shares = corpus.head_statistic.sel(source="all", statistic="to_sink").values.ravel().tolist()
     assert heads_on_sinks(corpus) == sum(share > 0.5 for share in shares)
@@ -101,6 +114,34 @@ def test_shares_of_a_layer_are_those_of_its_patterns_and_sum_to_one(corpus: Corp
         assert sum(shares.weight.values()) == pytest.approx(1)
         assert sum(shares.norm.values()) == pytest.approx(1)
     assert mean_shares(corpus).weight["[CLS]"] == pytest.approx(to_cls.mean(), abs=2e-3)
+
+
+def test_what_one_token_gets_and_what_all_others_get_sum_to_100_per_cent(bank_store: str) -> None:
+    context = resolve(ServedStore(bank_store), "/", "")
+    mean = Shares(
+        {"[CLS]": 0.39, "[SEP]": 0.05, "full stops and commas": 0.02, "other tokens": 0.54},
+        {"[CLS]": 0.09, "[SEP]": 0.06, "full stops and commas": 0.05, "other tokens": 0.8},
+    )
+    finding = where_attention_goes(replace(read_attention(context.corpus, context.state), mean=mean))[1]
+    words = "".join(texts(finding))
+    assert "[CLS] gets 39% of all attention, but only 9% of what arrives; all other tokens get 61% and 91%." in words
+
+
+@pytest.mark.parametrize(("lowest", "is_exception"), [(0.5, True), (0.94051, False), (0.95, False)])
+def test_a_sentence_is_an_exception_where_its_written_mean_is_below_that_of_all(
+    lowest: float, is_exception: bool
+) -> None:
+    example = KindExample(HeadKind("broad", ((0, 0),), (0.9409,)), 0, 1, 0.94, lowest)
+    assert example.is_exception is is_exception
+
+
+def test_sentences_that_are_no_exceptions_are_not_listed(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = KindExample(HeadKind("broad", ((0, 0),), (0.9409,)), 0, 1, 0.94, 0.94091)
+    unusual = replace(usual, kind=HeadKind("self", ((0, 1),), (0.6,)), lowest=0.2)
+    monkeypatch.setattr("dashboard.overview.evidence.examples_of", lambda _: (usual, unusual))
+    (listed,) = exceptions(corpus, LinkState())
+    assert len(list(links(listed))) == 1
+    assert "L0 H1: attention to itself is 20.0% instead of 60.0%" in "".join(texts(listed))
 
 
 def relation(name: str, accuracy: float, offset: float, pairs: int = 500, random: float = 0.1) -> BestHead:

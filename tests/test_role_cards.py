@@ -100,6 +100,15 @@ def test_a_store_without_roles_has_cards_of_labels(bank_store: str) -> None:
     assert "where the role says" not in page
 
 
+def test_a_link_from_a_number_of_heads_with_a_role_has_no_other_filter(roles_store: str, corpus: Corpus) -> None:
+    shown = read(resolve(ServedStore(roles_store), "overview", "tagged=previous&does=self&arranged=to_next&above=50"))
+    page = draw(replace(shown, roles=made(corpus, {("next", 1, 0): 5})))
+    opened = [
+        getattr(each, "href", None) for each in components(page.above) if getattr(each, "children", "") == "1 head"
+    ]
+    assert "/heads?does=next" in opened
+
+
 def test_cards_are_the_first_part_of_the_page(roles_store: str) -> None:
     titles = [
         str(each.children[0] if isinstance(each.children, list) else each.children)

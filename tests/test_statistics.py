@@ -404,12 +404,17 @@ def test_a_source_without_sentences_has_no_mean() -> None:
     assert np.isnan(mean_over_sentences(np.zeros((1, 1, 1, 1)), np.array([0]))).all()
 
 
-def test_the_difference_between_heads_is_their_deviation_as_a_share_of_the_range_of_a_row() -> None:
-    means = xr.DataArray(
+def no_attention() -> xr.DataArray:
+    """Statistics of two heads that are all 0."""
+    return xr.DataArray(
         np.zeros((1, len(STATISTICS), 1, 2)),
         dims=("source", "statistic", "layer", "head"),
         coords={"source": ["all"], "statistic": list(STATISTICS)},
     )
+
+
+def test_the_difference_between_heads_is_their_deviation_as_a_share_of_the_range_of_a_row() -> None:
+    means = no_attention()
     for statistic, values in {"to_sep": (0, 1), "entropy": (0, np.log(3)), "participation": (1, 3)}.items():
         means.loc["all", statistic] = [values]
     spread = spread_between_heads(means, np.array([3, 3]))
@@ -419,12 +424,12 @@ def test_the_difference_between_heads_is_their_deviation_as_a_share_of_the_range
     assert "received" not in spread
 
 
+def test_heads_do_not_differ_on_sentences_of_one_token() -> None:
+    assert {*spread_between_heads(no_attention(), np.array([1, 1])).values()} == {0}
+
+
 def test_heads_that_see_no_later_token_differ_by_the_range_of_their_rows() -> None:
-    means = xr.DataArray(
-        np.zeros((1, len(STATISTICS), 1, 2)),
-        dims=("source", "statistic", "layer", "head"),
-        coords={"source": ["all"], "statistic": list(STATISTICS)},
-    )
+    means = no_attention()
     # Queries see 1, 2 and 3 keys: in the mean ln 6 / 3 nats, 1 token away, 2 attended keys.
     for statistic, values in {"entropy": (0, np.log(6) / 3), "distance": (0, 1), "attended_keys": (0, 2)}.items():
         means.loc["all", statistic] = [values]

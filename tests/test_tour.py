@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dashboard.overview.role_cards import RoleExample, RoleHead
-from dashboard.overview.tour import STEPS, Tour, choose_head, draw_tour, read_tour
+from dashboard.overview.tour import STEPS, Tour, TourHead, choose_head, draw_tour, read_tour
 from dashboard.overview.tour_pictures import every_head, vector_rows
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
@@ -61,6 +61,19 @@ def test_there_are_five_steps_with_the_numbers_of_the_pair(tour: Tour) -> None:
     example = tour.of.example
     assert f"{tour.scores[example.key]:.1f}".replace("-", "−") in text_of(steps[1])
     assert f"{100 * tour.weights[example.query, example.key]:.0f}%" in text_of(steps[2])
+
+
+def test_a_head_with_a_label_alone_has_no_tested_role(tour: Tour) -> None:
+    of = replace(tour.of, does="attends broadly", is_tested=False)
+    assert "Over the whole corpus it attends broadly." in text_of(draw_tour(replace(tour, of=of))[3])
+    of = replace(of, is_tested=True)
+    assert "Over the whole corpus, a test finds its role: attends broadly." in text_of(draw_tour(replace(tour, of=of))[3])
+
+
+def test_the_role_of_a_sink_is_not_tested() -> None:
+    example = RoleExample(0, 1, 0)
+    assert TourHead.of_role(RoleHead("next", 0, 0, 3.0), example).is_tested
+    assert not TourHead.of_role(RoleHead("cls", 0, 0, 0.0, 0.6), example).is_tested
 
 
 def test_a_key_that_the_query_may_not_see_has_no_score(tour: Tour) -> None:

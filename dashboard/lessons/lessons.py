@@ -3,11 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from dashboard.relations.data import BestHead, known_relations
 from dashboard.relations.found_words import PRONOUN
-from dashboard.statistics.heads import mean_divergence, special_statistic
+from dashboard.statistics.heads import kinds_of, mean_divergence, special_statistic
 from dashboard.ui.text import in_brackets, spell
 from dashboard.web.state import LinkState
 from store import Corpus
@@ -18,7 +16,7 @@ from store.words import COREFERENCE
 #: Labels of a direct object, in the schemes of grammar that there are.
 _OBJECTS = ("dobj", "obj")
 #: What is typed. The capybara is the sentence of a reader whose question this page answers.
-_CAPYBARA, _ITS_PAIRS = "The brown capybara is sleeping now.", "brown-capybara"
+_CAPYBARA, _ITS_PAIR = "The brown capybara is sleeping now.", ("brown", "capybara")
 _ALIKE = ("I liked the film very much.", "I liked the book very much.")
 
 
@@ -32,13 +30,17 @@ class Lesson:
 
 
 def lessons_of(corpus: Corpus, state: LinkState, others: Sequence[str]) -> Iterator[Lesson]:
-    """Those of a model and its corpus, beside the `others` on the same corpus."""
-    yield _previous_token(corpus, state)
+    """Those of a model and its corpus, beside the `others` on the same corpus.
+
+    Of the state a link keeps the model and the snapshot alone: what a reader chose on other pages is not in a lesson's words.
+    """
+    state = LinkState(model=state.model, snapshot=state.snapshot)
+    yield from _previous_token(corpus, state)
     best = {row.relation: row for row in known_relations(corpus)}
     yield from _reference(state, best)
     yield from _object(state, best)
     if _is_english(corpus):
-        yield from _typed(state)
+        yield from _typed(state, is_causal=corpus.masks[0].causal)
     if corpus.views:
         yield _distance(state)
     yield _figures(corpus, state)
@@ -48,19 +50,19 @@ def lessons_of(corpus: Corpus, state: LinkState, others: Sequence[str]) -> Itera
         yield _two_models(state, others[0])
 
 
-def _previous_token(corpus: Corpus, state: LinkState) -> Lesson:
-    shares = corpus.head_statistic.sel(source="all", statistic="to_previous").values
-    layer, head = (int(number) for number in np.unravel_index(np.nanargmax(shares), shares.shape))
-    name, share = head_name(layer, head), spell(float(shares[layer, head]), "share")
-    return Lesson(
-        "A head that looks one token back",
-        f"{name} gives {share} of its attention to the previous token. In a sentence its lines go one step to the left; "
-        "in its picture each key lies beside the query that follows it.",
-        [
-            ("A sentence", state.with_(layer=layer, head=head, heads=str(head)).on("sentence").href),
-            ("Its picture", _of_head(state, layer, head).href),
-        ],
-    )
+def _previous_token(corpus: Corpus, state: LinkState) -> Iterator[Lesson]:
+    kind = next((kind for kind in kinds_of(corpus) if kind.label == "previous"), None)
+    if kind:
+        (layer, head), share = kind.heads[0], spell(kind.values[0], "share")
+        yield Lesson(
+            "A head that looks one token back",
+            f"{head_name(layer, head)} gives {share} of its attention to the previous token. In a sentence its lines go one step to the left; "
+            "in its picture each key lies beside the query that follows it.",
+            [
+                ("A sentence", state.with_(layer=layer, head=head, heads=str(head)).on("sentence").href),
+                ("Its picture", _of_head(state, layer, head).href),
+            ],
+        )
 
 
 def _reference(state: LinkState, best: dict[str, BestHead]) -> Iterator[Lesson]:
@@ -85,23 +87,30 @@ def _object(state: LinkState, best: dict[str, BestHead]) -> Iterator[Lesson]:
         )
 
 
-def _typed(state: LinkState) -> Iterator[Lesson]:
+def _typed(state: LinkState, *, is_causal: bool) -> Iterator[Lesson]:
+    """Of typed sentences; where tokens see no later token, attention goes back: from B to A, from a wordpiece to a word before it."""
     sentence = state.on("sentence")
+    query, key = ("B", "A") if is_causal else ("A", "B")
+    pieces = (
+        "attend from every piece, which from the first" if is_causal else "attend to every piece, which to the first"
+    )
+    marks = "-".join(reversed(_ITS_PAIR) if is_causal else _ITS_PAIR)
     yield Lesson(
         "What “it” looks at",
         "Select “it”, then “animal”: a table ranks every head by the weight from one to the other. Type “wide” in place of “tired”: does the order change?",
         [("The sentence", sentence.with_(text=PRONOUN, words="1").href)],
     )
     yield Lesson(
-        "Sentence A attends to sentence B",
-        "Two sentences that differ in one word. Show only lines from A to B: which heads go from a word to the same word of the other sentence?",
-        [("Both sentences", sentence.with_(text=_ALIKE[0], second=_ALIKE[1], pair="ab").href)],
+        f"Sentence {query} attends to sentence {key}",
+        f"Two sentences that differ in one word. Show only lines from {query} to {key}: "
+        "which heads go from a word to the same word of the other sentence?",
+        [("Both sentences", sentence.with_(text=_ALIKE[0], second=_ALIKE[1], pair=f"{query}{key}".lower()).href)],
     )
     yield Lesson(
         "The brown capybara",
         "Most models split the rare word into wordpieces. The pair of “brown” and each of them is marked in a colour of its own. "
-        "Which heads attend to every piece, which to the first alone?",
-        [("The sentence", sentence.with_(text=_CAPYBARA, marks=_ITS_PAIRS).href)],
+        f"Which heads {pieces} alone?",
+        [("The sentence", sentence.with_(text=_CAPYBARA, marks=marks).href)],
     )
 
 
@@ -117,7 +126,7 @@ def _distance(state: LinkState) -> Lesson:
 def _figures(corpus: Corpus, state: LinkState) -> Lesson:
     statistics = state.on("statistics")
     links = [
-        ("Figure 1: patterns of heads", state.with_(heads=None).on("sentence").with_(show="model").href),
+        ("Figure 1: patterns of heads", state.on("sentence").with_(show="model").href),
         ("Figure 2: special tokens by layer", statistics.with_(statistic=special_statistic(corpus)).href),
         ("Figure 4: entropy by layer", statistics.with_(statistic="entropy").href),
     ]

@@ -10,6 +10,7 @@ from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.markup import Page
 from dashboard.web.bounds import on_same_corpus
 from dashboard.web.context import Context
+from dashboard.web.state import LinkState
 
 HOW = "Each lesson is a link and a sentence of what to look for. Lessons for which this store has nothing are left out."
 #: The tag of notes on saved views that are lessons.
@@ -28,7 +29,7 @@ def read(context: Context) -> LessonsPage:
     """The lessons that the shown model and corpus have something for."""
     corpus, state = context.corpus, context.state
     others = on_same_corpus(context.snapshot, corpus)
-    saved = state.on("notes").with_(about="view", tag=TAG).href
+    saved = LinkState(page="notes", model=state.model, snapshot=state.snapshot, about="view", tag=TAG).href
     return LessonsPage(list(lessons_of(corpus, state, others)), saved)
 
 

@@ -162,7 +162,7 @@ def _finding(shown: WhereAttentionGoes) -> html.P:
                     term("norm", "what arrives"),
                 ]
             ),
-            f"; other tokens get {100 * shares.weight[OTHERS]:.0f}% and {100 * shares.norm[OTHERS]:.0f}%.",
+            f"; all other tokens get {100 - weight:.0f}% and {100 - norm:.0f}%.",
             further(
                 " Each head: ",
                 dcc.Link("Statistics", href=shown.href),
@@ -190,6 +190,12 @@ class KindExample:
     def head(self) -> tuple[int, int]:
         """Layer and number of the head."""
         return self.kind.heads[0]
+
+    @property
+    def is_exception(self) -> bool:
+        """Whether the mean of the unusual sentence, as it is written, is below that of all."""
+        mean = self.kind.values[0]
+        return self.lowest < mean and spell(self.lowest, "share") != spell(mean, "share")
 
 
 @cached
@@ -278,6 +284,11 @@ def head_card(
     )
 
 
+def every_head(state: LinkState) -> LinkState:
+    """A state in which page Heads shows every head, layer by layer: a link that counts heads adds its own filter alone."""
+    return state.with_(arranged=None, tagged=None, above=None, does=None)
+
+
 def head_link(state: LinkState, layer: int, head: int) -> dcc.Link:
     """The name of a head, a link to its page."""
     return dcc.Link(head_name(layer, head), href=state.on("head").with_(layer=layer, head=head).href)
@@ -321,8 +332,10 @@ def _pattern(corpus: Corpus, sentence: int, layer: int, head: int) -> NDArray[np
 
 def exceptions(corpus: Corpus, state: LinkState) -> list[object]:
     """Sentences in which the clearest heads do not do as usual."""
-    texts = corpus.sentences.text.values
-    items: list[Any] = [_exception(state, example, str(texts[example.unusual])) for example in examples_of(corpus)]
+    texts, found = corpus.sentences.text.values, [each for each in examples_of(corpus) if each.is_exception]
+    if not found:
+        return [html.P("The clearest heads do as usual in every short sentence.", className="caption")]
+    items: list[Any] = [_exception(state, example, str(texts[example.unusual])) for example in found]
     return [html.Ul(items, className="findings")]
 
 
@@ -352,7 +365,7 @@ def faithful_pictures(
         _faithful(state, pictures, which, int(layer), int(head), float(spearman[layer, head]))
         for which, (layer, head) in zip(("Most", "Least"), ends, strict=True)
     ]
-    every = dcc.Link("All heads", href=state.on("heads").href)
+    every = dcc.Link("All heads", href=every_head(state).on("heads").href)
     return [
         title,
         html.P(

@@ -12,6 +12,7 @@ from dashboard.overview.evidence import (
     SINK_SHARE,
     HeadPictures,
     WhereAttentionGoes,
+    every_head,
     exceptions,
     faithful_pictures,
     head_link,
@@ -233,7 +234,7 @@ def _what_heads_do(shown: OverviewPage) -> list[object]:
     """The roles of every head; of a store without them the labels, and how to get roles."""
     if isinstance(shown.roles, Unmade):
         return [*_kinds(shown), unmade_line(shown.roles)]
-    return [*what_heads_do(shown.state, shown.roles), _sinks(shown)]
+    return [*what_heads_do(every_head(shown.state), shown.roles), _sinks(shown)]
 
 
 def _kinds(shown: OverviewPage) -> list[object]:
@@ -254,7 +255,8 @@ def _kinds(shown: OverviewPage) -> list[object]:
 
 def _sinks(shown: OverviewPage) -> html.P:
     """How many heads give most of their attention to sinks."""
-    sinks, href = shown.on_sinks, shown.state.on("heads").with_(arranged="to_sink", above=f"{100 * SINK_SHARE:g}").href
+    state = every_head(shown.state).on("heads")
+    sinks, href = shown.on_sinks, state.with_(arranged="to_sink", above=f"{100 * SINK_SHARE:g}").href
     return html.P(
         [
             dcc.Link(many(sinks, "head"), href=href),
@@ -267,9 +269,8 @@ def _sinks(shown: OverviewPage) -> html.P:
 
 def _kind(state: LinkState, kind: HeadKind) -> html.Li:
     layer, head = kind.heads[0]
-    count = dcc.Link(
-        many(len(kind.heads), "head"), href=state.on("heads").with_(tagged=kind.label, arranged=kind.statistic).href
-    )
+    of_kind = every_head(state).on("heads").with_(tagged=kind.label, arranged=kind.statistic)
+    count = dcc.Link(many(len(kind.heads), "head"), href=of_kind.href)
     verb = BEHAVIOURS[kind.label].replace("attend", "attends", 1) if len(kind.heads) == 1 else BEHAVIOURS[kind.label]
     clearest = head_link(state, layer, head)
     return html.Li(

@@ -34,12 +34,18 @@ FIRST_KIND = "grammar"
 
 @dataclass(frozen=True)
 class TourHead:
-    """The head of the tour, what it does after its name (empty where no role or label says so), and its sentence and pair."""
+    """The head of the tour, what it does (empty where no role or label says so), whether a test finds that, and its sentence and pair."""
 
     layer: int
     head: int
     does: str
+    is_tested: bool
     example: RoleExample
+
+    @classmethod
+    def of_role(cls, of: RoleHead, example: RoleExample) -> "TourHead":
+        """The head of a card; no test finds that of a sink."""
+        return cls(of.layer, of.head, what_a_role_does(of.role), of.share is None, example)
 
 
 @dataclass(frozen=True)
@@ -113,10 +119,10 @@ def tour_head(corpus: Corpus) -> TourHead:
     of_roles = {of: example for of in heads_of_cards(corpus) if (example := example_of(corpus, of)) is not None}
     if of_roles:
         of = choose_head(of_roles, corpus.sentences.row_size.values)
-        return TourHead(of.layer, of.head, what_a_role_does(of.role), of_roles[of])
+        return TourHead.of_role(of, of_roles[of])
     kind = next(iter(kinds_of(corpus)), None)
     (layer, head), does = (kind.heads[0], BEHAVIOURS[kind.label].replace("attend", "attends")) if kind else ((0, 0), "")
-    return TourHead(layer, head, does, _strongest_pair(corpus, layer, head))
+    return TourHead(layer, head, does, False, _strongest_pair(corpus, layer, head))
 
 
 def choose_head(examples: Mapping[RoleHead, RoleExample], sizes: NDArray[np.integer]) -> RoleHead:
@@ -223,7 +229,8 @@ def _head(shown: Tour) -> list[Any]:
     pair = np.zeros_like(shown.weights)
     pair[shown.of.example.query, shown.of.example.key] = 1
     lines = {"of-query": drawn, PAIR: pair[:MOST_DRAWN, :MOST_DRAWN]}
-    role = f" Over the whole corpus, a test finds its role: {shown.of.does}." if shown.of.does else ""
+    found = ", a test finds its role: " if shown.of.is_tested else " it "
+    role = f" Over the whole corpus{found}{shown.of.does}." if shown.of.does else ""
     return [
         html.H3("4. A head"),
         html.P(["All tokens do this at once: that is an ", term("head"), f", here {name}.{role}"]),

@@ -187,7 +187,8 @@ def spread_between_heads(
     of_layers, counts = [_ranges(lengths, mask) for mask in distinct], [[*masks].count(mask) for mask in distinct]
     ranges = {name: float(np.average([each[name] for each in of_layers], weights=counts)) for name in of_layers[0]}
     deviation = head_statistic.sel(source="all").std(("layer", "head"))
-    spread = {name: float(deviation.sel(statistic=name)) / ranges.get(name, 1) for name in STATISTICS}
+    # Where every sentence is one token, a row has one value: heads cannot differ.
+    spread = {name: float(deviation.sel(statistic=name)) / (ranges.get(name, 1) or 1) for name in STATISTICS}
     return {name: share for name, share in spread.items() if name != "received" and not np.isnan(share)}
 
 
