@@ -136,13 +136,21 @@ def test_a_pattern_is_counted_as_a_relation_of_the_store_is(bank_corpus: store.C
 
 def test_a_pattern_has_heads_and_pairs(bank_client: FlaskClient) -> None:
     page = above(bank_client, "/relations", "?relation=ADJ+->+NOUN")
-    assert "['bdi', {}, 'ADJ -> NOUN'], '', ': dependent attends most to governor" in page
+    assert "['bdi', {}, 'ADJ -> NOUN'], '', ': first word attends most to second word" in page
     assert "Showing all relations" not in page
 
 
 @pytest.mark.parametrize("query", ["", "?relation=no&direction=forward", "?relation=det&direction=no"])
 def test_a_file_of_an_unknown_relation_is_not_found(query: str, bank_client: FlaskClient, base: str) -> None:
     assert bank_client.get(f"{base}/relation.csv{query}").status_code == 404
+
+
+def test_the_two_words_of_a_pattern_are_called_first_and_second(bank_client: FlaskClient) -> None:
+    page = above(bank_client, "/relations", "?relation=VERB -> NOUN")
+    legends = re.findall(r"\['mark', {'className': '(?:dependent|governor)'}, '([^']+ word)'\]", page)
+    assert legends == ["first word", "second word"] * 2
+    assert "{'value': 'received', 'label': 'first word gets most from second word'}" in page
+    assert "The offset second word − first word, from" in page
 
 
 def test_the_file_of_best_heads_has_every_relation(

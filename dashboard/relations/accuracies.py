@@ -15,6 +15,7 @@ from dashboard.relations.data import (
     best_of,
     clear_gains,
     direction_titles,
+    ends_of,
     links_of,
     shown_head,
     shown_relation,
@@ -58,7 +59,7 @@ from store.schema.model import head_name
 
 Floats = NDArray[np.float64]
 _OFFSET = (
-    f"The offset governor − dependent, from {OFFSETS[0]} to {OFFSETS[-1]} words, that most pairs of the choosing half have: the "
+    f"The offset {{1}} − {{0}}, from {OFFSETS[0]} to {OFFSETS[-1]} words, that most pairs of the choosing half have: the "
     "accuracy of a baseline that ignores the model."
 )
 _RANDOM = (
@@ -267,7 +268,7 @@ def heads_at_relation(shown: Accuracies) -> list[object]:
     """The heat map of all heads at the relation of the link; what to do where the reported half has no pair of it."""
     relation, cell = shown.relation, shown.cell
     title = html.H2(
-        [*_heading(relation), f": {direction_titles(relation)[shown.direction]}", info("the best offset", _OFFSET)]
+        [*_heading(relation), f": {direction_titles(relation)[shown.direction]}", info("the best offset", _OFFSET.format(*ends_of(relation)))]
     )
     if not int(cell.pairs[1]):
         return [title, html.P(_NO_PAIR, className="caption")]

@@ -14,10 +14,12 @@ from store.kernels.relations import DIRECTION_TITLES, DIRECTIONS, ENDS, Stronges
 from store.repository.errors import NotIngested
 from store.results import best_heads, count_links
 from store.schema.corpus import ALL
-from store.words import COREFERENCE
+from store.words import COREFERENCE, PATTERN
 
 #: Pairs that are shown of those that a head links, and of those that it does not.
 LISTED = 8
+#: What the two words are of pairs that a dependency joins in either direction, or none.
+TWO_WORDS = "first word", "second word"
 #: Reported pairs that a relation needs to be among the clearest.
 ENOUGH_PAIRS = 100
 
@@ -81,8 +83,10 @@ class Examples:
 
 
 def ends_of(relation: str) -> tuple[str, str]:
-    """What the two words of a pair are."""
-    return ("mention", "antecedent") if relation == COREFERENCE else ENDS
+    """What the two words of a pair are; of a pattern, either can depend on the other."""
+    if relation == COREFERENCE:
+        return "mention", "antecedent"
+    return TWO_WORDS if PATTERN.fullmatch(relation) else ENDS
 
 
 def direction_titles(relation: str = ALL) -> dict[str, str]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dashboard.notes.listing import note_panels
 from dashboard.notes.target import PairTarget
 from dashboard.relations.data import (
+    TWO_WORDS,
     WordOfSentence,
     ends_of,
     strongest_of,
@@ -102,7 +103,7 @@ class CommonKind:
     label: str = ""
     up: bool | None = True
 
-    ends = ("first word", "second word")
+    ends = TWO_WORDS
     such = "like the marked pairs"
     named = ""
 
