@@ -14,7 +14,8 @@ from flask.testing import FlaskClient
 
 import store
 from dashboard.relations.accuracies import best_of_relations, read_accuracies
-from dashboard.relations.data import best_of, clear_gains, examples, links_of
+from dashboard.relations.data import NO_OTHER, PairExample, WordOfSentence, best_of, clear_gains, examples, links_of
+from dashboard.relations.page import _pair_row
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
 from store.kernels.relations import DIRECTIONS
@@ -88,6 +89,22 @@ def test_the_attended_word_of_a_hit_is_the_other_of_the_pair(direction: str, ban
     ends = {"forward": "target", "backward": "source", "received": "target"}
     assert all(pair.attended == getattr(pair, ends[direction]) for pair in found.hits)
     assert not any(pair.attended == getattr(pair, ends[direction]) for pair in found.misses)
+
+
+def test_where_no_word_is_attended_to_the_words_around_the_pair_are_shown_and_only_the_pair_is_marked() -> None:
+    words = tuple(f"w{place}" for place in range(40))
+    pair = PairExample(0, words, source=30, target=32, attended=NO_OTHER, place=WordOfSentence(0, 0))
+    row = _pair_row(LinkState(), pair, (0, 0))
+    spans = [each.children[0] for each in components(row) if isinstance(each, html.Span)]
+    assert [each if isinstance(each, str) else each.className for each in spans] == [
+        "...",
+        *words[24:30],
+        "dependent",
+        "w31",
+        "governor",
+        *words[33:39],
+        "...",
+    ]
 
 
 def test_hits_and_misses_are_all_reported_pairs(bank_corpus: store.Corpus) -> None:

@@ -268,7 +268,11 @@ def heads_at_relation(shown: Accuracies) -> list[object]:
     """The heat map of all heads at the relation of the link; what to do where the reported half has no pair of it."""
     relation, cell = shown.relation, shown.cell
     title = html.H2(
-        [*_heading(relation), f": {direction_titles(relation)[shown.direction]}", info("the best offset", _OFFSET.format(*ends_of(relation)))]
+        [
+            *_heading(relation),
+            f": {direction_titles(relation)[shown.direction]}",
+            info("the best offset", _OFFSET.format(*ends_of(relation))),
+        ]
     )
     if not int(cell.pairs[1]):
         return [title, html.P(_NO_PAIR, className="caption")]

@@ -20,6 +20,8 @@ from store.words import COREFERENCE, PATTERN
 LISTED = 8
 #: What the two words are of pairs that a dependency joins in either direction, or none.
 TWO_WORDS = "first word", "second word"
+#: The attended word where a word attends to no other, as the first of a causal model.
+NO_OTHER = -1
 #: Reported pairs that a relation needs to be among the clearest.
 ENOUGH_PAIRS = 100
 
@@ -61,7 +63,7 @@ class WordOfSentence:
 class PairExample:
     """A pair in its sentence: index of the sentence, its words, and of these the two of the pair and the one attended to.
 
-    `place` is its first word.
+    `attended` is `NO_OTHER` where no other word gets any attention; `place` is its first word.
     """
 
     sentence: int

@@ -22,6 +22,7 @@ from dashboard.relations.accuracies import (
     read_ranked,
 )
 from dashboard.relations.data import (
+    NO_OTHER,
     Examples,
     PairExample,
     best_of,
@@ -317,7 +318,7 @@ def _pair_row(state: LinkState, pair: PairExample, head: tuple[int, int]) -> lis
     href = pair.place.href(state, head)
     marks = {pair.attended: "attended", pair.source: "dependent", pair.target: "governor"}
     words = [
-        html.Span([html.Mark(word, className=marks[place]) if place in marks else word, " "])
+        html.Span([html.Mark(word, className=marks[place]) if place in marks and place != NO_OTHER else word, " "])
         for place, word in _around(pair)
     ]
     return [html.Td(dcc.Link(str(pair.sentence), href=href), className="number"), html.Td(words, dir="auto")]
@@ -325,10 +326,11 @@ def _pair_row(state: LinkState, pair: PairExample, head: tuple[int, int]) -> lis
 
 def _around(pair: PairExample, beside: int = 6) -> list[tuple[int, str]]:
     """The words from a few before the marked ones to a few after them; an ellipsis where others are left out."""
-    first = max(0, min(pair.source, pair.target, pair.attended) - beside)
-    last = min(len(pair.words), max(pair.source, pair.target, pair.attended) + beside + 1)
+    marked = [place for place in (pair.source, pair.target, pair.attended) if place != NO_OTHER]
+    first = max(0, min(marked) - beside)
+    last = min(len(pair.words), max(marked) + beside + 1)
     shown = list(enumerate(pair.words))[first:last]
-    before, after = ([(-1, "...")] if cut else [] for cut in (first > 0, last < len(pair.words)))
+    before, after = ([(NO_OTHER, "...")] if cut else [] for cut in (first > 0, last < len(pair.words)))
     return [*before, *shown, *after]
 
 
