@@ -14,11 +14,21 @@ from flask.testing import FlaskClient
 
 import store
 from dashboard.relations.accuracies import best_of_relations, read_accuracies
-from dashboard.relations.data import NO_OTHER, PairExample, WordOfSentence, best_of, clear_gains, examples, links_of
+from dashboard.relations.data import (
+    NO_OTHER,
+    PairExample,
+    WordOfSentence,
+    _best_head,
+    best_of,
+    clear_gains,
+    examples,
+    links_of,
+)
 from dashboard.relations.page import _pair_row
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
-from store.kernels.relations import DIRECTIONS
+from store.kernels.relations import DIRECTIONS, halves
+from store.results import best_heads
 from tests.client import above
 from tests.components import components
 
@@ -75,6 +85,41 @@ def test_the_best_head_of_a_relation_without_a_reported_pair_has_no_accuracy(ban
     shown = replace(read_accuracies(bank_corpus, LinkState(), "det"), best=(row,))
     cells = [each for each in components(best_of_relations(LinkState(), shown)) if isinstance(each, html.Td)]
     assert [cell.children for cell in cells if getattr(cell, "className", "") == "number"] == ["", "", "", "", "0"]
+
+
+def reported_alone(corpus: store.Corpus) -> str:
+    """A pattern of two lemmas whose pairs are all in the reported half."""
+    words = corpus.words
+    lemmas, pairs = words.lemma_names[words.table.lemma.values], words.dependencies
+    named = [f"{one} -> {other}" for one, other in zip(lemmas[pairs.source], lemmas[pairs.target], strict=True)]
+    reported = halves(corpus.n_sentences)[pairs.sentence]
+    found = [name for name, is_reported in zip(named, reported.tolist(), strict=True) if is_reported]
+    return next(name for name in found if links_of(corpus, name).pairs.values[0] == 0)
+
+
+def test_without_a_pair_in_the_half_that_chooses_there_is_neither_a_best_head_nor_an_offset(
+    bank_client: FlaskClient, bank_corpus: store.Corpus
+) -> None:
+    pattern = reported_alone(bank_corpus)
+    page = above(bank_client, "/relations", f"?relation={pattern}")
+    assert (
+        "No pair in the half of the sentences that chooses, so there is neither a best head nor a best offset." in page
+    )
+    assert "No pair in the half that chooses: heads are in the order of layers." in page
+    assert "'label': 'the first head'" in page
+    assert f"Heads ranked by {pattern}" not in page
+    assert "L0 H0 links" not in page.replace("Pairs that L0 H0 links", "")
+    assert np.isnan(links_of(bank_corpus, pattern).offset_accuracy)
+
+
+def test_the_best_head_of_a_relation_is_none_without_a_pair_that_chooses_it(bank_corpus: store.Corpus) -> None:
+    relations = bank_corpus.relations.sel(relation=["det"])
+    pairs = xr.where(np.arange(relations.sizes["half"]) == 0, 0, 1)
+    best = best_heads(relations.assign(pairs=relations.pairs * xr.DataArray(pairs, dims="half")))
+    shown = replace(read_accuracies(bank_corpus, LinkState(), "det"), best=(_best_head(best.isel(relation=0)),))
+    cells = [each for each in components(best_of_relations(LinkState(), shown)) if isinstance(each, html.Td)]
+    assert [cell.children for cell in cells if getattr(cell, "className", "") == "number"][:3] == ["", "", ""]
+    assert "none can be chosen" in [getattr(cell, "children", None) for cell in cells]
 
 
 def test_a_relation_is_chosen_by_what_it_is(bank_client: FlaskClient) -> None:

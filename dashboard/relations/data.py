@@ -31,7 +31,7 @@ class BestHead:
     """The head that is best at a relation, with the numbers beside it; shares of pairs.
 
     `offset` is that of the baseline; `random` the best head of the same network with random weights; `pairs` are those
-    that the accuracy is of.
+    that the accuracy is of. Without a pair in the half that chooses, direction, head and offset say nothing.
     """
 
     relation: str
@@ -44,6 +44,7 @@ class BestHead:
     offset_accuracy: float
     random: float
     pairs: int
+    is_chosen: bool = True
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,7 @@ def _best_head(row: xr.Dataset) -> BestHead:
         offset_accuracy=float(row.offset_accuracy),
         random=float(row.random_accuracy),
         pairs=int(row.pairs),
+        is_chosen=bool(row.choosing_pairs > 0),
     )
 
 
@@ -173,7 +175,7 @@ def shown_relation(corpus: Corpus, relation: str) -> tuple[str, tuple[str, ...]]
 
 
 def shown_head(corpus: Corpus, state: LinkState, relation: str) -> tuple[int, int]:
-    """The head whose links are shown: the best at the relation in its direction, or the chosen one."""
+    """The head whose links are shown: the best at the relation in its direction, without a pair that chooses it the first; or the chosen one."""
     if state.examples == "chosen":
         return state.layer, state.head
     cell = links_of(corpus, relation).chosen_accuracy.sel(direction=state.direction).values

@@ -159,7 +159,6 @@ def draw(shown: RelationsPage | WithoutRelations) -> Page:
         alert = dmc.Alert(shown.missing.text, color="blue", variant="light")
         return Page(above=[title, alert, *own_hypothesis(shown.own)])
     state, accuracies = shown.state, shown.accuracies
-    relation = accuracies.relation
     return Page(
         above=[
             title,
@@ -167,8 +166,7 @@ def draw(shown: RelationsPage | WithoutRelations) -> Page:
             html.P(_below(state, shown.governors is not None), className="caption"),
             html.Div(_controls(shown), className="controls"),
             *heads_at_relation(accuracies),
-            html.H3(naming(ranking_title(relation), relation if relation != ALL else "")),
-            shown.ranked,
+            *_ranking(shown),
             *_pairs(shown),
             *by_example(state, shown.marking, shown.marked),
             *own_hypothesis(shown.own),
@@ -232,10 +230,18 @@ def _controls(shown: RelationsPage) -> list[object]:
     ]
 
 
+def _ranking(shown: RelationsPage) -> list[object]:
+    """The first heads at the relation."""
+    relation, has_choice = shown.accuracies.relation, shown.accuracies.has_choice
+    title = ranking_title(relation, has_choice=has_choice)
+    return [html.H3(naming(title, relation if relation != ALL else "")), shown.ranked]
+
+
 def _pairs(shown: RelationsPage) -> list[object]:
     """The choice of a head, and pairs that it links and does not."""
     state = shown.state
-    which = {"best": "the best head", "chosen": "a chosen head"}
+    best = "the best head" if shown.accuracies.has_choice else "the first head"
+    which = {"best": best, "chosen": "a chosen head"}
     controls: list[object] = [choice("examples", "Links of", which, state.examples, 190)]
     controls += head_choices(state, shown.layers, shown.heads) if state.examples == "chosen" else []
     return [
@@ -395,7 +401,7 @@ def _heads_table(corpus: Corpus, relation: str, direction: str) -> Table:
 
 
 def _best_table(corpus: Corpus) -> Table:
-    rows = best_of(corpus)
+    rows = [row for row in best_of(corpus) if row.is_chosen]
     columns: Mapping[str, NDArray[np.generic]] = {
         name: np.array([getattr(row, name) for row in rows], object if name in ("relation", "direction") else None)
         for name in (
