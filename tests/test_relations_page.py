@@ -13,9 +13,10 @@ from dash import html
 from flask.testing import FlaskClient
 
 import store
-from dashboard.relations.accuracies import best_of_relations, read_accuracies
+from dashboard.relations.accuracies import NO_PAIR, best_of_relations, read_accuracies
 from dashboard.relations.data import (
     NO_OTHER,
+    Examples,
     PairExample,
     WordOfSentence,
     _best_head,
@@ -24,7 +25,7 @@ from dashboard.relations.data import (
     examples,
     links_of,
 )
-from dashboard.relations.page import _pair_row
+from dashboard.relations.page import HeadExamples, _pair_row, draw_examples
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
 from store.kernels.relations import DIRECTIONS, halves
@@ -77,6 +78,16 @@ def test_a_pattern_without_a_pair_says_what_to_do_in_place_of_its_chart(
     assert "best offset nan" not in page
     assert "'heat-map'" not in page
     assert "'heat-map'" in above(bank_client, "/relations")
+
+
+def test_a_pattern_without_a_reported_pair_has_one_sentence_and_neither_a_ranking_nor_pairs(
+    bank_client: FlaskClient,
+) -> None:
+    page = above(bank_client, "/relations", "?relation=PUNCT -> *")
+    assert page.count("No pair in the reported half") == 1
+    assert not re.findall(r"Heads (?:ranked by|at) |Pairs that L|No pair is |of 0 pairs", page)
+    examples_alone = draw_examples(LinkState(), HeadExamples("PUNCT -> *", (0, 0), Examples((), (), 0, 0)))
+    assert [each.children for each in examples_alone] == [NO_PAIR]
 
 
 def test_the_best_head_of_a_relation_without_a_reported_pair_has_no_accuracy(bank_corpus: store.Corpus) -> None:

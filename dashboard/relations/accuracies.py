@@ -66,7 +66,7 @@ _RANDOM = (
     "The best head of the same network with random weights but the model's word and position embeddings, chosen and reported "
     "in the same way, over the first sentences of the corpus."
 )
-_NO_PAIR = (
+NO_PAIR = (
     "No pair in the reported half of the sentences, so no head has an accuracy. Choose another relation or pattern."
 )
 _NO_CHOICE = "No pair in the half of the sentences that chooses, so there is neither a best head nor a best offset."
@@ -118,6 +118,11 @@ class Accuracies:
     def has_choice(self) -> bool:
         """Whether the half that chooses the best head has a pair."""
         return bool(self.cell.pairs[0] > 0)
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether the other half, which is reported, has a pair."""
+        return bool(self.cell.pairs[1] > 0)
 
 
 def read_accuracies(corpus: Corpus, state: LinkState, relation: str) -> Accuracies:
@@ -285,8 +290,8 @@ def heads_at_relation(shown: Accuracies) -> list[object]:
             info("the best offset", _OFFSET.format(*ends_of(relation))),
         ]
     )
-    if not int(cell.pairs[1]):
-        return [title, html.P(_NO_PAIR, className="caption")]
+    if not shown.is_reported:
+        return [title, html.P(NO_PAIR, className="caption")]
     accuracy: Floats = cell.reported_accuracy.values
     low, high = cell.interval.values
     layers, heads = accuracy.shape

@@ -11,6 +11,7 @@ from flask import Flask, Response, abort, request
 from numpy.typing import NDArray
 
 from dashboard.relations.accuracies import (
+    NO_PAIR,
     Accuracies,
     all_relations,
     best_of_relations,
@@ -166,8 +167,7 @@ def draw(shown: RelationsPage | WithoutRelations) -> Page:
             html.P(_below(state, shown.governors is not None), className="caption"),
             html.Div(_controls(shown), className="controls"),
             *heads_at_relation(accuracies),
-            *_ranking(shown),
-            *_pairs(shown),
+            *([*_ranking(shown), *_pairs(shown)] if accuracies.is_reported else []),
             *by_example(state, shown.marking, shown.marked),
             *own_hypothesis(shown.own),
             *best_of_relations(state, accuracies),
@@ -270,7 +270,9 @@ def read_examples(corpus: Corpus, state: LinkState) -> HeadExamples:
 def draw_examples(state: LinkState, shown: HeadExamples) -> list[object]:
     """Sentences in which the head links a pair, and some in which it does not."""
     found = shown.found
-    share = spell(found.linked / found.pairs, "share") if found.pairs else "none"
+    if not found.pairs:
+        return [html.P(NO_PAIR, className="caption", role="status")]
+    share = spell(found.linked / found.pairs, "share")
     caption = f"{found.linked:,} of {many(found.pairs, 'pair')} ({share}) are linked; the first are shown. "
     return [
         html.P([caption, *_legend(shown.relation)], className="caption pair", role="status"),
