@@ -46,8 +46,8 @@ _MEANING = (
     "their mean."
 )
 _NOTHING_IN_COMMON = (
-    "The marked pairs have neither parts of speech nor a dependency in common. Mark pairs of one kind to see the sentences in "
-    "which each head makes most such links."
+    "No dependency joins every marked pair, and the second words have no part of speech in common. Mark pairs of one kind to see "
+    "the sentences in which each head makes most such links."
 )
 
 
