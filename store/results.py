@@ -271,17 +271,23 @@ def with_accuracies(counts: xr.Dataset) -> xr.Dataset:
         "chosen_accuracy": counts.linked[0] / counts.pairs[0],
         "reported_accuracy": counts.linked[1] / counts.pairs[1],
         "random_accuracy": counts.random_linked.sum("half") / counts.random_pairs.sum("half"),
-        "offset_accuracy": counts.offset_linked[1] / counts.pairs[1],
+        "offset_accuracy": (counts.offset_linked[1] / counts.pairs[1]).where(_choosing_pairs(counts) > 0),
     }
     named = counts.assign({name: share.drop_vars("half", errors="ignore") for name, share in shares.items()})
     return named.assign_coords(title=("direction", [title.format(*ENDS) for title in DIRECTION_TITLES.values()]))
+
+
+def _choosing_pairs(counts: xr.Dataset) -> xr.DataArray:
+    """Pairs in the half that chooses the best head and the best offset; without any there is neither."""
+    return counts.pairs[0].drop_vars("half", errors="ignore")
 
 
 def best_heads(relations: xr.Dataset) -> xr.Dataset:
     """The head and direction that link most pairs of each relation in the first half of the sentences: (relation).
 
     `direction`, `layer`, `head`; `accuracy`, its `interval` (bound), `offset_accuracy` and `pairs` in the second half;
-    `random_accuracy`, of the best head with random weights, which is chosen and reported in the same way.
+    `random_accuracy`, of the best head with random weights, which is chosen and reported in the same way. `choosing_pairs` are
+    in the first half: where there is none, direction, head and offset say nothing.
     """
     cell = ("direction", "layer", "head")
     chosen = relations.chosen_accuracy.fillna(-1).stack(cell=cell)
@@ -297,6 +303,7 @@ def best_heads(relations: xr.Dataset) -> xr.Dataset:
             "offset": relations.offset,
             "offset_accuracy": relations.offset_accuracy,
             "pairs": relations.pairs[1].drop_vars("half", errors="ignore"),
+            "choosing_pairs": _choosing_pairs(relations),
         }
     )
 

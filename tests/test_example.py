@@ -7,8 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import store
-from dashboard.relations.example import MarkedPair, _written, parse_marks, rank_heads, written_marks
+from dashboard.relations.example import (
+    MOST_MARKED,
+    MarkedPair,
+    Marking,
+    _written,
+    by_example,
+    parse_marks,
+    rank_heads,
+    written_marks,
+)
+from dashboard.web.state import LinkState
 from tests.client import above
+from tests.components import components
 
 PAIRS = st.lists(
     st.builds(MarkedPair, st.integers(0, 99), st.integers(0, 30), st.integers(0, 30)), max_size=8, unique=True
@@ -58,6 +69,14 @@ def test_a_first_word_that_the_sentence_is_too_short_for_is_none(bank_client: Fl
     page = above(bank_client, "/relations", "?sentence=0&start=140")
     assert "Choose a word, then the word that it should attend to." in page
     assert "140-" not in page
+
+
+@pytest.mark.parametrize(("marked", "buttons"), [(MOST_MARKED - 1, 6), (MOST_MARKED, 0)])
+def test_words_mark_no_pair_where_as_many_are_marked_as_can_be(marked: int, buttons: int) -> None:
+    pairs = tuple(MarkedPair(1 + number, 0, 1) for number in range(marked))
+    shown = str(list(components(by_example(LinkState(start=2), Marking(list("abcdef"), 99, pairs), None))))
+    assert shown.count("className='word'") == buttons
+    assert ("20 pairs are marked. Remove one to mark another." in shown) is (buttons == 0)
 
 
 def test_pairs_without_anything_in_common_have_no_sentences(

@@ -127,6 +127,11 @@ def test_a_relation_from_either_side_is_not_the_same_one(bank_corpus: store.Corp
     assert kind.says_something
 
 
+def test_first_words_of_one_kind_that_attend_to_any_word_say_nothing() -> None:
+    assert [CommonKind(*ends, False).says_something for ends in (("NOUN", "*"), ("*", "NOUN"))] == [False, True]
+    assert CommonKind("NOUN", "*", True).says_something
+
+
 def test_a_head_without_links_lists_no_sentence(bank_client: FlaskClient, bank_corpus: store.Corpus) -> None:
     assert linked_sentences(bank_corpus, NamedKind("NOUN -> VERB", "forward"), 1, 1).rows == ()
     page = above(bank_client, "/relations", "?relation=NOUN+->+VERB&examples=chosen&layer=1&head=1")

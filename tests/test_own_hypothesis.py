@@ -119,6 +119,12 @@ def test_an_expression_and_a_range_of_offsets_name_wordpieces(tiny: Corpus) -> N
     assert named(tiny, hquery="/E/", hoffset="-1 to -3", hunit="wordpiece") == expected != set()
 
 
+@pytest.mark.parametrize("fields", [{"hquery": "[CLS]"}, {"hkey": "[sep]", "hquery": "*", "hunit": "wordpiece"}])
+def test_a_hypothesis_on_a_special_token_is_refused_with_the_reason(fields: dict[str, str], tiny: Corpus) -> None:
+    with pytest.raises(Refusal, match=r"is a special token, which takes no part .* Write a word, or \* for any word\."):
+        read_hypothesis(tiny, LinkState(page="relations").with_(**fields))
+
+
 def test_a_wordpiece_is_found_by_its_text_and_as_the_vocabulary_writes_it(tiny: Corpus) -> None:
     pieces = {number: tiny.wordpieces(tiny.sentence_rows(number)) for number in range(SENTENCES)}
     marked = next(piece for each in pieces.values() for piece in each if piece.startswith("##"))

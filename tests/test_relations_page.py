@@ -13,11 +13,23 @@ from dash import html
 from flask.testing import FlaskClient
 
 import store
-from dashboard.relations.accuracies import best_of_relations, read_accuracies
-from dashboard.relations.data import best_of, clear_gains, examples, links_of
+from dashboard.relations.accuracies import NO_PAIR, best_of_relations, read_accuracies
+from dashboard.relations.data import (
+    NO_OTHER,
+    Examples,
+    PairExample,
+    WordOfSentence,
+    _best_head,
+    best_of,
+    clear_gains,
+    examples,
+    links_of,
+)
+from dashboard.relations.page import HeadExamples, _pair_row, draw_examples
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
-from store.kernels.relations import DIRECTIONS
+from store.kernels.relations import DIRECTIONS, halves
+from store.results import best_heads
 from tests.client import above
 from tests.components import components
 
@@ -68,12 +80,57 @@ def test_a_pattern_without_a_pair_says_what_to_do_in_place_of_its_chart(
     assert "'heat-map'" in above(bank_client, "/relations")
 
 
+def test_a_pattern_without_a_reported_pair_has_one_sentence_and_neither_a_ranking_nor_pairs(
+    bank_client: FlaskClient,
+) -> None:
+    page = above(bank_client, "/relations", "?relation=PUNCT -> *")
+    assert page.count("No pair in the reported half") == 1
+    assert not re.findall(r"Heads (?:ranked by|at) |Pairs that L|No pair is |of 0 pairs", page)
+    examples_alone = draw_examples(LinkState(), HeadExamples("PUNCT -> *", (0, 0), Examples((), (), 0, 0)))
+    assert [each.children for each in examples_alone] == [NO_PAIR]
+
+
 def test_the_best_head_of_a_relation_without_a_reported_pair_has_no_accuracy(bank_corpus: store.Corpus) -> None:
     nan = float("nan")
     row = replace(best_of(bank_corpus)[0], accuracy=nan, interval=(nan, nan), offset_accuracy=nan, random=nan, pairs=0)
     shown = replace(read_accuracies(bank_corpus, LinkState(), "det"), best=(row,))
     cells = [each for each in components(best_of_relations(LinkState(), shown)) if isinstance(each, html.Td)]
     assert [cell.children for cell in cells if getattr(cell, "className", "") == "number"] == ["", "", "", "", "0"]
+
+
+def reported_alone(corpus: store.Corpus) -> str:
+    """A pattern of two lemmas whose pairs are all in the reported half."""
+    words = corpus.words
+    lemmas, pairs = words.lemma_names[words.table.lemma.values], words.dependencies
+    named = [f"{one} -> {other}" for one, other in zip(lemmas[pairs.source], lemmas[pairs.target], strict=True)]
+    reported = halves(corpus.n_sentences)[pairs.sentence]
+    found = [name for name, is_reported in zip(named, reported.tolist(), strict=True) if is_reported]
+    return next(name for name in found if links_of(corpus, name).pairs.values[0] == 0)
+
+
+def test_without_a_pair_in_the_half_that_chooses_there_is_neither_a_best_head_nor_an_offset(
+    bank_client: FlaskClient, bank_corpus: store.Corpus
+) -> None:
+    pattern = reported_alone(bank_corpus)
+    page = above(bank_client, "/relations", f"?relation={pattern}")
+    assert (
+        "No pair in the half of the sentences that chooses, so there is neither a best head nor a best offset." in page
+    )
+    assert "No pair in the half that chooses: heads are in the order of layers." in page
+    assert "'label': 'the first head'" in page
+    assert f"Heads ranked by {pattern}" not in page
+    assert "L0 H0 links" not in page.replace("Pairs that L0 H0 links", "")
+    assert np.isnan(links_of(bank_corpus, pattern).offset_accuracy)
+
+
+def test_the_best_head_of_a_relation_is_none_without_a_pair_that_chooses_it(bank_corpus: store.Corpus) -> None:
+    relations = bank_corpus.relations.sel(relation=["det"])
+    pairs = xr.where(np.arange(relations.sizes["half"]) == 0, 0, 1)
+    best = best_heads(relations.assign(pairs=relations.pairs * xr.DataArray(pairs, dims="half")))
+    shown = replace(read_accuracies(bank_corpus, LinkState(), "det"), best=(_best_head(best.isel(relation=0)),))
+    cells = [each for each in components(best_of_relations(LinkState(), shown)) if isinstance(each, html.Td)]
+    assert [cell.children for cell in cells if getattr(cell, "className", "") == "number"][:3] == ["", "", ""]
+    assert "none can be chosen" in [getattr(cell, "children", None) for cell in cells]
 
 
 def test_a_relation_is_chosen_by_what_it_is(bank_client: FlaskClient) -> None:
@@ -88,6 +145,22 @@ def test_the_attended_word_of_a_hit_is_the_other_of_the_pair(direction: str, ban
     ends = {"forward": "target", "backward": "source", "received": "target"}
     assert all(pair.attended == getattr(pair, ends[direction]) for pair in found.hits)
     assert not any(pair.attended == getattr(pair, ends[direction]) for pair in found.misses)
+
+
+def test_where_no_word_is_attended_to_the_words_around_the_pair_are_shown_and_only_the_pair_is_marked() -> None:
+    words = tuple(f"w{place}" for place in range(40))
+    pair = PairExample(0, words, source=30, target=32, attended=NO_OTHER, place=WordOfSentence(0, 0))
+    row = _pair_row(LinkState(), pair, (0, 0))
+    spans = [each.children[0] for each in components(row) if isinstance(each, html.Span)]
+    assert [each if isinstance(each, str) else each.className for each in spans] == [
+        "...",
+        *words[24:30],
+        "dependent",
+        "w31",
+        "governor",
+        *words[33:39],
+        "...",
+    ]
 
 
 def test_hits_and_misses_are_all_reported_pairs(bank_corpus: store.Corpus) -> None:
@@ -136,13 +209,21 @@ def test_a_pattern_is_counted_as_a_relation_of_the_store_is(bank_corpus: store.C
 
 def test_a_pattern_has_heads_and_pairs(bank_client: FlaskClient) -> None:
     page = above(bank_client, "/relations", "?relation=ADJ+->+NOUN")
-    assert "['bdi', {}, 'ADJ -> NOUN'], '', ': dependent attends most to governor" in page
+    assert "['bdi', {}, 'ADJ -> NOUN'], '', ': first word attends most to second word" in page
     assert "Showing all relations" not in page
 
 
 @pytest.mark.parametrize("query", ["", "?relation=no&direction=forward", "?relation=det&direction=no"])
 def test_a_file_of_an_unknown_relation_is_not_found(query: str, bank_client: FlaskClient, base: str) -> None:
     assert bank_client.get(f"{base}/relation.csv{query}").status_code == 404
+
+
+def test_the_two_words_of_a_pattern_are_called_first_and_second(bank_client: FlaskClient) -> None:
+    page = above(bank_client, "/relations", "?relation=VERB -> NOUN")
+    legends = re.findall(r"\['mark', {'className': '(?:dependent|governor)'}, '([^']+ word)'\]", page)
+    assert legends == ["first word", "second word"] * 2
+    assert "{'value': 'received', 'label': 'first word gets most from second word'}" in page
+    assert "The offset second word − first word, from" in page
 
 
 def test_the_file_of_best_heads_has_every_relation(

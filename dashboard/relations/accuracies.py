@@ -15,6 +15,7 @@ from dashboard.relations.data import (
     best_of,
     clear_gains,
     direction_titles,
+    ends_of,
     links_of,
     shown_head,
     shown_relation,
@@ -58,17 +59,17 @@ from store.schema.model import head_name
 
 Floats = NDArray[np.float64]
 _OFFSET = (
-    f"The offset governor − dependent, from {OFFSETS[0]} to {OFFSETS[-1]} words, that most pairs of the choosing half have: the "
+    f"The offset {{1}} − {{0}}, from {OFFSETS[0]} to {OFFSETS[-1]} words, that most pairs of the choosing half have: the "
     "accuracy of a baseline that ignores the model."
 )
 _RANDOM = (
     "The best head of the same network with random weights but the model's word and position embeddings, chosen and reported "
     "in the same way, over the first sentences of the corpus."
 )
-_NO_PAIR = (
+NO_PAIR = (
     "No pair in the reported half of the sentences, so no head has an accuracy. Choose another relation or pattern."
 )
-Values = NDArray[np.float64]
+_NO_CHOICE = "No pair in the half of the sentences that chooses, so there is neither a best head nor a best offset."
 #: Of cells with a clear gain, which are told from the quiet ones.
 FILLED = [(0, "#9CC7E6"), (0.5, "#3F8FC9"), (1, "#00223D")]
 _QUIET_CELLS = [(0, "#E9ECEF"), (1, "#E9ECEF")]
@@ -112,6 +113,16 @@ class Accuracies:
     shares: RoleShares | None
     over: str
     files: str
+
+    @property
+    def has_choice(self) -> bool:
+        """Whether the half that chooses the best head has a pair."""
+        return bool(self.cell.pairs[0] > 0)
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether the other half, which is reported, has a pair."""
+        return bool(self.cell.pairs[1] > 0)
 
 
 def read_accuracies(corpus: Corpus, state: LinkState, relation: str) -> Accuracies:
@@ -198,9 +209,13 @@ class HeadAtRelation:
 
 @dataclass(frozen=True)
 class RankedHeads:
-    """The first of so many heads at a relation, their roles where the store has some, and the sentences of the shown one."""
+    """The first of so many heads at a relation, their roles where the store has some, and the sentences of the shown one.
+
+    `has_choice` is False where no pair ranks them.
+    """
 
     relation: str
+    has_choice: bool
     heads: int
     rows: list[HeadAtRelation]
     most: MostLinked
@@ -215,7 +230,8 @@ def read_ranked(corpus: Corpus, state: LinkState) -> RankedHeads:
     rows = [_read_ranked_head(corpus, kind, links, *head) for head in watched(first_heads(links))]
     shown = shown_head(corpus, state, relation)
     most = read_most_linked(corpus, kind, *shown)
-    return RankedHeads(relation, corpus.layers * corpus.heads, rows, most, known_shares(corpus))
+    has_choice, total = bool(links.pairs[0] > 0), corpus.layers * corpus.heads
+    return RankedHeads(relation, has_choice, total, rows, most, known_shares(corpus))
 
 
 def _read_ranked_head(corpus: Corpus, kind: NamedKind, links: xr.Dataset, layer: int, head: int) -> HeadAtRelation:
@@ -231,18 +247,19 @@ def ranked_heads(state: LinkState, ranked: RankedHeads) -> list[object]:
     titles = ("head", *role_titles(ranked.shares), *numbers, "most links in a sentence", "sentences")
     rows = [_ranked_row(state, row, ranked) for row in ranked.rows]
     table = stacked_cells(titles, rows, numbers)
-    total = many(ranked.heads, "head")
-    caption = f"The first {len(rows)} of {total}, ranked on one half of the sentences, accuracy in % on the other."
+    order = "ranked on one half of the sentences, accuracy in % on the other."
+    if not ranked.has_choice:
+        order = "accuracy in %. No pair in the half that chooses: heads are in the order of layers."
     return [
-        html.P(caption, className="caption"),
-        scrolling(table, ranking_title(ranked.relation)),
+        html.P(f"The first {len(rows)} of {many(ranked.heads, 'head')}, {order}", className="caption"),
+        scrolling(table, ranking_title(ranked.relation, has_choice=ranked.has_choice)),
         *most_linked(state, ranked.most),
     ]
 
 
-def ranking_title(relation: str) -> str:
-    """What heads are ranked by."""
-    return f"Heads ranked by {'all relations' if relation == ALL else relation}"
+def ranking_title(relation: str, *, has_choice: bool) -> str:
+    """What heads are ranked by, or listed at where no pair ranks them."""
+    return f"Heads {'ranked by' if has_choice else 'at'} {'all relations' if relation == ALL else relation}"
 
 
 def first_heads(links: xr.Dataset, count: int = RANKED) -> list[tuple[int, int]]:
@@ -267,22 +284,27 @@ def heads_at_relation(shown: Accuracies) -> list[object]:
     """The heat map of all heads at the relation of the link; what to do where the reported half has no pair of it."""
     relation, cell = shown.relation, shown.cell
     title = html.H2(
-        [*_heading(relation), f": {direction_titles(relation)[shown.direction]}", info("the best offset", _OFFSET)]
+        [
+            *_heading(relation),
+            f": {direction_titles(relation)[shown.direction]}",
+            info("the best offset", _OFFSET.format(*ends_of(relation))),
+        ]
     )
-    if not int(cell.pairs[1]):
-        return [title, html.P(_NO_PAIR, className="caption")]
-    accuracy: Values = cell.reported_accuracy.values
+    if not shown.is_reported:
+        return [title, html.P(NO_PAIR, className="caption")]
+    accuracy: Floats = cell.reported_accuracy.values
     low, high = cell.interval.values
     layers, heads = accuracy.shape
-    offset = float(cell.offset_accuracy)
-    beside = f"best offset {spell(offset, 'share')} ({signed(int(cell.offset), 0)})"
+    best = f"best offset {spell(float(cell.offset_accuracy), 'share')} ({signed(int(cell.offset), 0)})"
+    beside = [best] if shown.has_choice else []
     hover = [
         [
-            f"{spell(accuracy[head], 'share')} ({100 * low[head]:.1f} to {100 * high[head]:.1f}), {beside}"
+            ", ".join([f"{spell(accuracy[head], 'share')} ({100 * low[head]:.1f} to {100 * high[head]:.1f})", *beside])
             for head in ((layer, number) for number in range(heads))
         ]
         for layer in range(layers)
     ]
+    pairs = many(int(cell.pairs[1]), "pair")
     written = [[f"{100 * value:.0f}" if value == value else "" for value in row] for row in accuracy]
     return [
         title,
@@ -290,7 +312,7 @@ def heads_at_relation(shown: Accuracies) -> list[object]:
         *chart(
             heat_map(accuracy, written=written, hover=hover, unit="%"),
             name="heat-map",
-            caption=f"Accuracy in %, n = {many(int(cell.pairs[1]), 'pair')}; {beside}. Click a cell to open the head. ",
+            caption=f"{'; '.join([f'Accuracy in %, n = {pairs}', *beside])}. Click a cell to open the head. ",
             label=f"Heat map of {layers} by {heads} heads: accuracy at {relation}",
             of=shown.over,
             data=file_href(shown.files, "relation.csv", {"relation": relation, "direction": shown.direction}),
@@ -302,7 +324,9 @@ def heads_at_relation(shown: Accuracies) -> list[object]:
 
 
 def _beyond_offset(shown: Accuracies) -> list[object] | None:
-    """Whether the shown head links more than words at a fixed distance do; None where it has no pair."""
+    """Whether the shown head links more than words at a fixed distance do; None where it has no pair, why not where no pair chooses."""
+    if not shown.has_choice:
+        return [_NO_CHOICE]
     own = shown.cell.isel(layer=shown.head[0], head=shown.head[1])
     accuracy, offset = float(own.reported_accuracy), float(own.offset_accuracy)
     low, high = map(float, own.interval.values)
@@ -324,18 +348,8 @@ def _heading(relation: str) -> list[object]:
 def best_of_relations(state: LinkState, shown: Accuracies) -> list[object]:
     """The best head of each relation beside baselines."""
     roles = role_titles(shown.shares)
-    titles = (
-        "relation",
-        "head",
-        *roles,
-        "direction",
-        "accuracy",
-        "95% interval",
-        "best offset",
-        "best random head",
-        "pairs",
-    )
-    numbers = {"accuracy", "95% interval", "best offset", "best random head", "pairs"}
+    numbers = ("accuracy", "95% interval", "best offset", "best random head", "pairs")
+    titles = ("relation", "head", *roles, "direction", *numbers)
     table = stacked_cells(titles, [_best_row(state, row, shown.shares) for row in shown.best], numbers)
     return [
         html.H2(["The best head of each relation", info("the best random head", _RANDOM)]),
@@ -349,18 +363,22 @@ def _best_row(link: LinkState, row: BestHead, shares: RoleShares | None) -> list
     state = link.with_(relation=row.relation, direction=row.direction, examples="best")
     head = link.on("head").with_(layer=row.layer, head=row.head)
     low, high = row.interval
+    chosen = [
+        html.Td(dcc.Link(head_name(row.layer, row.head), href=head.href)),
+        *role_cells(shares, row.layer, row.head),
+        html.Td(direction_titles(row.relation)[row.direction]),
+    ]
+    none = [html.Td("none can be chosen"), *(html.Td() for _ in chosen[1:])]
     numbers = [
-        f"{100 * row.accuracy:.1f}" if row.pairs else "",
-        f"{100 * low:.1f} to {100 * high:.1f}" if low == low else "",
-        f"{100 * row.offset_accuracy:.1f} ({signed(row.offset, 0)})" if row.pairs else "",
+        f"{100 * row.accuracy:.1f}" if row.pairs and row.is_chosen else "",
+        f"{100 * low:.1f} to {100 * high:.1f}" if low == low and row.is_chosen else "",
+        f"{100 * row.offset_accuracy:.1f} ({signed(row.offset, 0)})" if row.pairs and row.is_chosen else "",
         f"{100 * row.random:.1f}" if row.random == row.random else "",
         f"{row.pairs:,}",
     ]
     return [
         html.Td([dcc.Link(html.Bdi(row.relation), href=state.href), in_brackets(row.relation)]),
-        html.Td(dcc.Link(head_name(row.layer, row.head), href=head.href)),
-        *role_cells(shares, row.layer, row.head),
-        html.Td(direction_titles(row.relation)[row.direction]),
+        *(chosen if row.is_chosen else none),
         *(html.Td(number, className="number") for number in numbers),
     ]
 
@@ -369,12 +387,12 @@ def all_relations(shown: Accuracies) -> list[object]:
     """Every relation by every head, in the direction of the link."""
     cells = shown.cells
     names = list(map(str, cells.relation.values))
-    accuracy: Values = cells.reported_accuracy.values.reshape(len(names), -1)
+    accuracy: Floats = cells.reported_accuracy.values.reshape(len(names), -1)
     above = accuracy - cells.offset_accuracy.values[:, None]
     low, high = cells.interval.transpose("bound", "relation", "layer", "head").values.reshape(2, len(names), -1)
     hover = [
         [
-            f"{100 * accuracy[cell]:.1f}% ({100 * low[cell]:.1f} to {100 * high[cell]:.1f}), {signed(100 * above[cell], 1)} points"
+            f"{100 * accuracy[cell]:.1f}% ({100 * low[cell]:.1f} to {100 * high[cell]:.1f}), {_points(above[cell])}"
             for cell in ((row, column) for column in range(accuracy.shape[1]))
         ]
         for row in range(len(names))
@@ -395,6 +413,11 @@ def all_relations(shown: Accuracies) -> list[object]:
             turns=True,
         ),
     ]
+
+
+def _points(above: float) -> str:
+    """How far a head is above the best offset; that there is none where no pair chooses it."""
+    return f"{signed(100 * above, 1)} points" if above == above else "no best offset"
 
 
 def head_at_relations(shown: Accuracies) -> list[object]:

@@ -14,10 +14,14 @@ from store.kernels.relations import DIRECTION_TITLES, DIRECTIONS, ENDS, Stronges
 from store.repository.errors import NotIngested
 from store.results import best_heads, count_links
 from store.schema.corpus import ALL
-from store.words import COREFERENCE
+from store.words import COREFERENCE, PATTERN
 
 #: Pairs that are shown of those that a head links, and of those that it does not.
 LISTED = 8
+#: What the two words are of pairs that a dependency joins in either direction, or none.
+TWO_WORDS = "first word", "second word"
+#: The attended word where a word attends to no other, as the first of a causal model.
+NO_OTHER = -1
 #: Reported pairs that a relation needs to be among the clearest.
 ENOUGH_PAIRS = 100
 
@@ -27,7 +31,7 @@ class BestHead:
     """The head that is best at a relation, with the numbers beside it; shares of pairs.
 
     `offset` is that of the baseline; `random` the best head of the same network with random weights; `pairs` are those
-    that the accuracy is of.
+    that the accuracy is of. Without a pair in the half that chooses, direction, head and offset say nothing.
     """
 
     relation: str
@@ -40,6 +44,7 @@ class BestHead:
     offset_accuracy: float
     random: float
     pairs: int
+    is_chosen: bool = True
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ class WordOfSentence:
 class PairExample:
     """A pair in its sentence: index of the sentence, its words, and of these the two of the pair and the one attended to.
 
-    `place` is its first word.
+    `attended` is `NO_OTHER` where no other word gets any attention; `place` is its first word.
     """
 
     sentence: int
@@ -81,8 +86,10 @@ class Examples:
 
 
 def ends_of(relation: str) -> tuple[str, str]:
-    """What the two words of a pair are."""
-    return ("mention", "antecedent") if relation == COREFERENCE else ENDS
+    """What the two words of a pair are; of a pattern, either can depend on the other."""
+    if relation == COREFERENCE:
+        return "mention", "antecedent"
+    return TWO_WORDS if PATTERN.fullmatch(relation) else ENDS
 
 
 def direction_titles(relation: str = ALL) -> dict[str, str]:
@@ -128,6 +135,7 @@ def _best_head(row: xr.Dataset) -> BestHead:
         offset_accuracy=float(row.offset_accuracy),
         random=float(row.random_accuracy),
         pairs=int(row.pairs),
+        is_chosen=bool(row.choosing_pairs > 0),
     )
 
 
@@ -167,7 +175,7 @@ def shown_relation(corpus: Corpus, relation: str) -> tuple[str, tuple[str, ...]]
 
 
 def shown_head(corpus: Corpus, state: LinkState, relation: str) -> tuple[int, int]:
-    """The head whose links are shown: the best at the relation in its direction, or the chosen one."""
+    """The head whose links are shown: the best at the relation in its direction, without a pair that chooses it the first; or the chosen one."""
     if state.examples == "chosen":
         return state.layer, state.head
     cell = links_of(corpus, relation).chosen_accuracy.sel(direction=state.direction).values

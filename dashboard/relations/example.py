@@ -46,8 +46,8 @@ _MEANING = (
     "their mean."
 )
 _NOTHING_IN_COMMON = (
-    "The marked pairs have neither parts of speech nor a dependency in common. Mark pairs of one kind to see the sentences in "
-    "which each head makes most such links."
+    "No dependency joins every marked pair, and the second words have no part of speech in common. Mark pairs of one kind to see "
+    "the sentences in which each head makes most such links."
 )
 
 
@@ -141,6 +141,11 @@ class Marking:
     sentences: int
     pairs: tuple[MarkedPair, ...]
 
+    @property
+    def is_full(self) -> bool:
+        """Whether no other pair can be marked."""
+        return len(self.pairs) >= MOST_MARKED
+
 
 def read_marking(corpus: Corpus, state: LinkState) -> Marking:
     """What can be marked at a link."""
@@ -150,7 +155,7 @@ def read_marking(corpus: Corpus, state: LinkState) -> Marking:
 
 def by_example(state: LinkState, marking: Marking, heads: html.Div | None) -> list[object]:
     """The sentence whose words can be marked, the marked pairs, and the heads that make these links."""
-    last, state = marking.sentences - 1, _without_start_beyond(state, marking)
+    last, state = marking.sentences - 1, _with_possible_start(state, marking)
     return [
         html.H2(["Heads by example", info("heads by example", _MEANING)], id="by-example"),
         html.Div([number("sentence", "Sentence", state.sentence, 0, last, 1)], className="controls"),
@@ -161,12 +166,15 @@ def by_example(state: LinkState, marking: Marking, heads: html.Div | None) -> li
     ]
 
 
-def _without_start_beyond(state: LinkState, marking: Marking) -> LinkState:
-    """Without a first word that the sentence is too short for."""
-    return state if state.start is None or state.start < len(marking.words) else state.with_(start=None)
+def _with_possible_start(state: LinkState, marking: Marking) -> LinkState:
+    """Without a first word that the sentence is too short for, or that begins a pair too many."""
+    impossible = state.start is not None and (marking.is_full or state.start >= len(marking.words))
+    return state.with_(start=None) if impossible else state
 
 
 def _what_to_do(state: LinkState, marking: Marking) -> str:
+    if marking.is_full:
+        return f"{many(len(marking.pairs), 'pair')} are marked. Remove one to mark another."
     if state.start is None:
         return "Choose a word, then the word that it should attend to. Pairs of several sentences count together."
     word = marking.words[state.start]
@@ -174,14 +182,15 @@ def _what_to_do(state: LinkState, marking: Marking) -> str:
 
 
 def _words(state: LinkState, marking: Marking) -> list[object]:
-    """The words of the sentence, each a button that marks it."""
+    """The words of the sentence, each a button that marks it as long as another pair can be marked."""
     own, window = _marked_here(state, marking), window_of(state, marking)
     marks = {pair.source: "dependent" for pair in own} | {pair.target: "governor" for pair in own}
     marks |= {} if state.start is None else {state.start: "dependent"}
     parts: list[object] = []
     for word, spelled in window.of(list(enumerate(marking.words))):
         shown = html.Mark(spelled, className=marks[word]) if word in marks else spelled
-        parts += [action(shown, _chosen(state, marking.pairs, word), look="word"), " "]
+        button = shown if marking.is_full else action(shown, _chosen(state, marking.pairs, word), look="word")
+        parts += [button, " "]
     return parts
 
 

@@ -19,6 +19,7 @@ from dashboard.web.state import LinkState, Unit
 from store import Corpus
 from store.hypothesis import SENTENCES, Hypothesis, HypothesisSentence
 from store.kernels.rules import CONTENT_WORDS, FUNCTION_WORDS, NONE, RULES
+from store.schema.corpus import NO_WORD
 from store.words import ANY
 
 #: One offset, or the first and the last: `+1`, `-3 to -1`.
@@ -48,7 +49,7 @@ class End:
 
     @classmethod
     def parse(cls, corpus: Corpus, written: str | None) -> "End":
-        """Of a field of the link. NotIngested where it needs words that the corpus lacks; Refusal of a wrong expression."""
+        """Of a field of the link. NotIngested where it needs words that the corpus lacks; Refusal of a wrong expression, and of a special token."""
         text = (written or ANY).strip()
         if text == ANY:
             return cls("any")
@@ -58,6 +59,10 @@ class End:
         if text in _PARTS_OF_SPEECH:
             corpus.words  # noqa: B018  # raises where there are none
             return cls("part", text)
+        if text.casefold() in _special_texts(corpus):
+            raise Refusal(
+                f"“{text}” is a special token, which takes no part in a hypothesis. Write a word, or * for any word."
+            )
         return cls("text", text)
 
     def phrase(self, unit: Unit) -> str:
@@ -68,6 +73,15 @@ class End:
             "expression": f"a {unit} that matches /{self.text}/",
             "text": f"the {unit} “{self.text}”",
         }[self.kind]
+
+
+@cached
+def _special_texts(corpus: Corpus) -> frozenset[str]:
+    """The special tokens of the tested sentences, such as [SEP], in small letters."""
+    rows = tested_rows(corpus)
+    is_special = (corpus.tokens.token_flags.values[rows] & NO_WORD) > 0
+    numbers = np.unique(corpus.tokens.token_id.values[rows][is_special])
+    return frozenset(str(name).casefold() for name in corpus.vocab[numbers])
 
 
 @dataclass(frozen=True)

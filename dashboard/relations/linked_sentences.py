@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dashboard.notes.listing import note_panels
 from dashboard.notes.target import PairTarget
 from dashboard.relations.data import (
+    TWO_WORDS,
     WordOfSentence,
     ends_of,
     strongest_of,
@@ -102,7 +103,7 @@ class CommonKind:
     label: str = ""
     up: bool | None = True
 
-    ends = ("first word", "second word")
+    ends = TWO_WORDS
     such = "like the marked pairs"
     named = ""
 
@@ -118,8 +119,8 @@ class CommonKind:
 
     @property
     def says_something(self) -> bool:
-        """Whether not just any two words are of this kind."""
-        return self.joined or (self.first, self.last) != (ANY, ANY)
+        """Whether a head can miss such links: without a dependency, whatever a first word attends to is a link to any word."""
+        return self.joined or self.last != ANY
 
     def linked_pairs(self, words: Words, strongest: StrongestWords) -> LinkedPairs:
         """Its links by a head, from the strongest words (word,)."""

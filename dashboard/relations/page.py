@@ -11,6 +11,7 @@ from flask import Flask, Response, abort, request
 from numpy.typing import NDArray
 
 from dashboard.relations.accuracies import (
+    NO_PAIR,
     Accuracies,
     all_relations,
     best_of_relations,
@@ -22,6 +23,7 @@ from dashboard.relations.accuracies import (
     read_ranked,
 )
 from dashboard.relations.data import (
+    NO_OTHER,
     Examples,
     PairExample,
     best_of,
@@ -158,7 +160,6 @@ def draw(shown: RelationsPage | WithoutRelations) -> Page:
         alert = dmc.Alert(shown.missing.text, color="blue", variant="light")
         return Page(above=[title, alert, *own_hypothesis(shown.own)])
     state, accuracies = shown.state, shown.accuracies
-    relation = accuracies.relation
     return Page(
         above=[
             title,
@@ -166,9 +167,7 @@ def draw(shown: RelationsPage | WithoutRelations) -> Page:
             html.P(_below(state, shown.governors is not None), className="caption"),
             html.Div(_controls(shown), className="controls"),
             *heads_at_relation(accuracies),
-            html.H3(naming(ranking_title(relation), relation if relation != ALL else "")),
-            shown.ranked,
-            *_pairs(shown),
+            *([*_ranking(shown), *_pairs(shown)] if accuracies.is_reported else []),
             *by_example(state, shown.marking, shown.marked),
             *own_hypothesis(shown.own),
             *best_of_relations(state, accuracies),
@@ -231,10 +230,18 @@ def _controls(shown: RelationsPage) -> list[object]:
     ]
 
 
+def _ranking(shown: RelationsPage) -> list[object]:
+    """The first heads at the relation."""
+    relation, has_choice = shown.accuracies.relation, shown.accuracies.has_choice
+    title = ranking_title(relation, has_choice=has_choice)
+    return [html.H3(naming(title, relation if relation != ALL else "")), shown.ranked]
+
+
 def _pairs(shown: RelationsPage) -> list[object]:
     """The choice of a head, and pairs that it links and does not."""
     state = shown.state
-    which = {"best": "the best head", "chosen": "a chosen head"}
+    best = "the best head" if shown.accuracies.has_choice else "the first head"
+    which = {"best": best, "chosen": "a chosen head"}
     controls: list[object] = [choice("examples", "Links of", which, state.examples, 190)]
     controls += head_choices(state, shown.layers, shown.heads) if state.examples == "chosen" else []
     return [
@@ -263,7 +270,9 @@ def read_examples(corpus: Corpus, state: LinkState) -> HeadExamples:
 def draw_examples(state: LinkState, shown: HeadExamples) -> list[object]:
     """Sentences in which the head links a pair, and some in which it does not."""
     found = shown.found
-    share = spell(found.linked / found.pairs, "share") if found.pairs else "none"
+    if not found.pairs:
+        return [html.P(NO_PAIR, className="caption", role="status")]
+    share = spell(found.linked / found.pairs, "share")
     caption = f"{found.linked:,} of {many(found.pairs, 'pair')} ({share}) are linked; the first are shown. "
     return [
         html.P([caption, *_legend(shown.relation)], className="caption pair", role="status"),
@@ -317,7 +326,7 @@ def _pair_row(state: LinkState, pair: PairExample, head: tuple[int, int]) -> lis
     href = pair.place.href(state, head)
     marks = {pair.attended: "attended", pair.source: "dependent", pair.target: "governor"}
     words = [
-        html.Span([html.Mark(word, className=marks[place]) if place in marks else word, " "])
+        html.Span([html.Mark(word, className=marks[place]) if place in marks and place != NO_OTHER else word, " "])
         for place, word in _around(pair)
     ]
     return [html.Td(dcc.Link(str(pair.sentence), href=href), className="number"), html.Td(words, dir="auto")]
@@ -325,10 +334,11 @@ def _pair_row(state: LinkState, pair: PairExample, head: tuple[int, int]) -> lis
 
 def _around(pair: PairExample, beside: int = 6) -> list[tuple[int, str]]:
     """The words from a few before the marked ones to a few after them; an ellipsis where others are left out."""
-    first = max(0, min(pair.source, pair.target, pair.attended) - beside)
-    last = min(len(pair.words), max(pair.source, pair.target, pair.attended) + beside + 1)
+    marked = [place for place in (pair.source, pair.target, pair.attended) if place != NO_OTHER]
+    first = max(0, min(marked) - beside)
+    last = min(len(pair.words), max(marked) + beside + 1)
     shown = list(enumerate(pair.words))[first:last]
-    before, after = ([(-1, "...")] if cut else [] for cut in (first > 0, last < len(pair.words)))
+    before, after = ([(NO_OTHER, "...")] if cut else [] for cut in (first > 0, last < len(pair.words)))
     return [*before, *shown, *after]
 
 
@@ -393,7 +403,7 @@ def _heads_table(corpus: Corpus, relation: str, direction: str) -> Table:
 
 
 def _best_table(corpus: Corpus) -> Table:
-    rows = best_of(corpus)
+    rows = [row for row in best_of(corpus) if row.is_chosen]
     columns: Mapping[str, NDArray[np.generic]] = {
         name: np.array([getattr(row, name) for row in rows], object if name in ("relation", "direction") else None)
         for name in (
