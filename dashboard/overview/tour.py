@@ -107,7 +107,7 @@ def read_tour(context: Context) -> Tour:
         query=query[of.example.query],
         key=key[of.example.key],
         scores=scores,
-        is_biased=corpus.bias is not None,
+        is_biased=corpus.bias is not None and corpus.bias.adds,
         weights=every[of.layer, of.head],
         every=every,
     )
