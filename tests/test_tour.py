@@ -67,7 +67,9 @@ def test_a_head_with_a_label_alone_has_no_tested_role(tour: Tour) -> None:
     of = replace(tour.of, does="attends broadly", is_tested=False)
     assert "Over the whole corpus it attends broadly." in text_of(draw_tour(replace(tour, of=of))[3])
     of = replace(of, is_tested=True)
-    assert "Over the whole corpus, a test finds its role: attends broadly." in text_of(draw_tour(replace(tour, of=of))[3])
+    assert "Over the whole corpus, a test finds its role: attends broadly." in text_of(
+        draw_tour(replace(tour, of=of))[3]
+    )
 
 
 def test_the_role_of_a_sink_is_not_tested() -> None:
