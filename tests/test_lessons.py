@@ -99,6 +99,7 @@ def test_where_tokens_see_no_later_token_lessons_ask_for_attention_to_earlier_on
     assert "&pair=ba" in pair.links[0][1]
     assert "from every piece" in capybara.look_for
     assert "&marks=capybara-brown" in capybara.links[0][1]
+    assert "“wide”" not in found["What “it” looks at"].look_for
 
 
 def test_without_a_head_that_looks_back_there_is_no_lesson_of_one(few_store: str) -> None:

@@ -95,9 +95,11 @@ def _typed(state: LinkState, *, is_causal: bool) -> Iterator[Lesson]:
         "attend from every piece, which from the first" if is_causal else "attend to every piece, which to the first"
     )
     marks = "-".join(reversed(_ITS_PAIR) if is_causal else _ITS_PAIR)
+    # The word comes after “it”.
+    changed = "" if is_causal else " Type “wide” in place of “tired”: does the order change?"
     yield Lesson(
         "What “it” looks at",
-        "Select “it”, then “animal”: a table ranks every head by the weight from one to the other. Type “wide” in place of “tired”: does the order change?",
+        f"Select “it”, then “animal”: a table ranks every head by the weight from one to the other.{changed}",
         [("The sentence", sentence.with_(text=PRONOUN, words="1").href)],
     )
     yield Lesson(
