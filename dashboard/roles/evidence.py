@@ -72,7 +72,7 @@ class RoleSentences:
     shares
         0 to 1: (sentence,).
     even
-        Share that even attention has, mean over the sentences.
+        Share that even attention to the keys that each query sees has, mean over the sentences.
     queries, keys
         Wordpieces that as queries have the largest mean share, and that as keys of the role get the largest mean weight.
     """
@@ -180,7 +180,7 @@ def _compared(
     with_patterns = zip(sentences, texts, patterns_of(corpus, layer, head, sample.tolist()), strict=True)
     for place, (_, tokens, pattern) in enumerate(with_patterns):
         keys = RoleKeys.of(rule, tokens)
-        shares[place], even[place] = keys.share(pattern), keys.share(np.full_like(pattern, 1 / len(pattern)))
+        shares[place], even[place] = keys.share(pattern), keys.share(tokens.mask.even(len(tokens)))
         part = keys.part(pattern)
         for sums, added in zip(
             (*of_query, *of_key),
