@@ -5,10 +5,11 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.statistics.parts import part_of
-from dashboard.statistics.reach_data import Reach, counted_part, read_reach
+from dashboard.statistics.reach_data import Reach, compared_labels, counted_part, read_reach
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
-from store import Corpus
+from dashboard.web.state import LinkState
+from store import Corpus, open_corpus
 from store.reach import ClassedTokens
 from store.repository.errors import StoreError
 from tests.client import above, csv_rows
@@ -206,3 +207,12 @@ def test_the_file_of_labels_is_of_the_kept_tokens(
     ).isel(layer=0)
     assert [row["class"] for row in rows] == expected.category.values.tolist()
     np.testing.assert_allclose([float(row["share_difference"]) for row in rows], expected.share_difference, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("unlabelled", "others"), [(0, "negative"), (5, "all others")])
+def test_unlabelled_sentences_are_not_called_by_the_other_label(tiny_store: str, unlabelled: int, others: str) -> None:
+    corpus = open_corpus(tiny_store)
+    codes = np.where(np.arange(corpus.n_sentences) < unlabelled, -1, corpus.sentences.label.values)
+    corpus.sentences = corpus.sentences.assign(label=("sentence", codes))
+    labels = compared_labels(corpus, LinkState(page="statistics", labelled="positive"))
+    assert labels == ("positive", others)
