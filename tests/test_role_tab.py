@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,8 @@ from dashboard.roles.evidence import (
     role_sentences,
     strongest_wordpieces,
 )
-from dashboard.roles.head_roles import RoleShare, RoleTest, beyond_chance, clause, what_it_does
-from dashboard.roles.panel import SECTIONS, RolePanel, distance_shares, draw_role_panel, read_role_panel
+from dashboard.roles.head_roles import RoleShare, RoleTest, beyond_chance, clause, smaller_roles, what_it_does
+from dashboard.roles.panel import MOST_SMALLER, SECTIONS, RolePanel, distance_shares, draw_role_panel, read_role_panel
 from dashboard.ui.markup import Unmade
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
@@ -161,6 +162,15 @@ def test_the_drawn_shares_of_each_head_sum_to_one(corpus: Corpus) -> None:
         listed = panel(corpus, layer=layer, head=head).shares
         assert sum(role.share for role in listed) == pytest.approx(1)
         assert listed[-1].name == UNEXPLAINED
+
+
+def test_every_small_role_that_the_test_finds_is_counted(corpus: Corpus) -> None:
+    test, names = RoleTest(3, 0.001, True, True, None), list(RULES)[:9]
+    every = [RoleShare(name, name, "", "", 0.01, test) for name in names]
+    shown = replace(panel(corpus), shares=(), smaller=smaller_roles(every))
+    page = " ".join(texts(draw_role_panel(shown)).split())
+    assert f"{names[2]} (3.0 times) and 6 more." in page
+    assert f"{names[MOST_SMALLER - 1]} 3.0 times and 3 more." in page
 
 
 def test_a_lower_threshold_finds_what_a_higher_one_does_not(corpus: Corpus) -> None:
