@@ -272,6 +272,12 @@ def test_of_a_tenth_the_sentence_in_its_middle_is_shown() -> None:
     assert shares[found.least].tolist() == [0, 0.01, 0.02]
 
 
+def test_no_drawn_sentence_speaks_against_the_role() -> None:
+    found = RoleSentences(np.arange(8), np.arange(8) / 8, even=0)
+    assert sorted(found.deciles.values()) == [0, 1, 2, 4, 6, 7]
+    assert found.least == [3, 5]
+
+
 def test_of_few_sentences_none_is_shown_twice() -> None:
     found = RoleSentences(np.array([3, 5, 8]), np.array([0.5, 0.1, 0.3]), even=0)
     assert list(found.deciles.values()) == [0, 2, 1]
@@ -333,6 +339,11 @@ def test_even_attention_has_the_share_of_its_keys(corpus: Corpus) -> None:
     found = role_sentences(corpus, 1, 0, "cls")
     sizes = corpus.sentences.row_size.values[found.sentences]
     assert found.even == pytest.approx((1 / sizes).mean())
+
+
+def test_the_evidence_says_of_how_many_tenths_a_sentence_is_drawn(roles_store: str) -> None:
+    page = texts(evidence_part(resolve(ServedStore(roles_store), "/head", f"{ON_HEAD}&evidence=next")))
+    assert "Drawn: the middle sentence of 6 of the ten tenths" in page
 
 
 def test_the_evidence_links_to_each_sentence_with_the_head_alone(roles_store: str, corpus: Corpus) -> None:
