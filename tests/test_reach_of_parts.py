@@ -6,6 +6,7 @@ from flask.testing import FlaskClient
 
 from dashboard.statistics.parts import part_of
 from dashboard.statistics.reach_data import Reach, compared_labels, counted_part, read_reach
+from dashboard.statistics.reach_figures import LabelLine, label_lines
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
@@ -216,3 +217,10 @@ def test_unlabelled_sentences_are_not_called_by_the_other_label(tiny_store: str,
     corpus.sentences = corpus.sentences.assign(label=("sentence", codes))
     labels = compared_labels(corpus, LinkState(page="statistics", labelled="positive"))
     assert labels == ("positive", others)
+
+
+def test_names_of_labels_are_shown_character_by_character() -> None:
+    line = LabelLine("<3 stars", np.zeros(2), np.zeros((2, 2)), 0.0)
+    traces = label_lines([line]).data
+    assert [trace.name for trace in traces] == ["&lt;3 stars", "&lt;3 stars: share of the tokens"]
+    assert [trace.hovertemplate.count("&lt;3 stars") for trace in traces] == [1, 1]
