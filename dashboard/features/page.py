@@ -158,10 +158,11 @@ def _how_to_read(shown: FeatureView) -> html.P:
             f"The same tokens in every panel: {panels}. Hover a panel for its trustworthiness, click it or press Enter to open it; the wheel zooms.",
             className="how-to-read",
         )
+    following = "place in the model" if shown.series.layer is None else "head"
     return html.P(
         [
             text_of("meaning", panel_texts(shown, shown.panel)),
-            " Play, the slider or arrow keys go to the next place in the model. Hover or click a token; lasso and box select in every panel; "
+            f" Play, the slider or arrow keys go to the next {following}. Hover or click a token; lasso and box select in every panel; "
             "Backspace returns to all panels.",
             noted_legend(),
         ],
