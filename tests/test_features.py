@@ -2,15 +2,18 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 import transformers
+import xarray as xr
 from scipy.spatial.distance import cosine
 
 import store
+from dashboard.features.figures import without_groups
 from ingest.encode.sample import review_token_set
 from ingest.run.checkpoint import find_checkpoint
 from ingest.text.reviews import find_data, read_reviews
@@ -195,3 +198,16 @@ def test_the_error_for_an_unknown_view_of_feature_points_lists_the_views(sample:
 def test_the_error_for_an_unknown_layer_of_a_view_lists_its_layers(sample: Features) -> None:
     with pytest.raises(StoreError, match=r"no layer 7\. Choose one of: 0, 1\.$"):
         sample.value_places("pca", 7, 10)
+
+
+@pytest.mark.parametrize(
+    ("positions", "caption"),
+    [
+        ([0, 1, 2], "Not of the position in the review: each token has its own. "),
+        ([4, 4, 4], "Not of the position in the review: there is one group only. "),
+    ],
+)
+def test_a_factor_without_groups_of_tokens_says_why_it_explains_nothing(positions: list[int], caption: str) -> None:
+    tokens = xr.Dataset({"position": ("token", positions)})
+    review: Any = SimpleNamespace(name="review-3", tokens=tokens, n_tokens=3)
+    assert without_groups(review, ["position"]) == caption

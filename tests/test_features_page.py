@@ -317,6 +317,14 @@ def test_a_store_without_feature_points_says_how_to_make_them(few_store: str) ->
     assert "Code('headscape ingest')" in str(TOPICS["features"].layout(here).above)
 
 
+@pytest.mark.parametrize(
+    ("search", "following"), [("vectors=1&point=H1", "head"), ("point=L00.mixed", "place in the model")]
+)
+def test_a_large_panel_says_what_play_goes_to(tiny_store: str, search: str, following: str) -> None:
+    page = TOPICS["features"].layout(context(tiny_store, search))
+    assert f"arrow keys go to the next {following}." in str(page.above)
+
+
 def test_panels_of_too_few_tokens_have_no_measure() -> None:
     assert mean_trust(np.full(2, np.nan), ("input", "L0 output")) is None
     assert (

@@ -2,6 +2,7 @@
 
 import io
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,8 @@ from flask.testing import FlaskClient
 from scipy.sparse import csr_matrix
 
 from dashboard.app import create_app
+from dashboard.roles.dictionary import PAIRS, dictionary_part
+from dashboard.web.context import resolve
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
 from store import Corpus, open_corpus
@@ -134,6 +137,23 @@ def test_the_tab_shows_the_dictionary(client: FlaskClient, found: xr.Dataset) ->
 
 def file_of(client: FlaskClient, corpus: Corpus, path: str) -> pd.DataFrame:
     return pd.read_csv(io.BytesIO(client.get(f"{data_link(corpus)}/{path}").data))
+
+
+def test_a_dictionary_without_pairs_says_what_to_do_and_lists_the_distances_that_occur(
+    roles_store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offsets = np.arange(-10, 11)
+    nothing: dict[str, Any] = {
+        f"{name}_{part}": (name, []) for name in PAIRS for part in ("query", "key", "logit", "sentences")
+    }
+    scores = np.where(offsets == 0, 2.0, np.where(offsets == -1, 1.0, np.nan))
+    sparse = xr.Dataset(
+        nothing | {"offset_logit": ("offset", scores)}, coords={"offset": offsets}, attrs={"sentences": 2}
+    )
+    monkeypatch.setattr("dashboard.roles.dictionary.dictionary_of", lambda *_: sparse)
+    page = str(dictionary_part(resolve(ServedStore(roles_store), "/head", "?layer=1&head=0")))
+    assert "No pair occurs often enough. Ingest more sentences." in page
+    assert "Distances of the key: itself +2.0, 1 back +1.0." in page
 
 
 def test_the_file_of_roles_has_every_share_and_the_tests_of_the_threshold(client: FlaskClient, corpus: Corpus) -> None:

@@ -179,6 +179,7 @@ def one_head_client(tmp_path_factory: pytest.TempPathFactory, ingest: Callable[.
     ("path", "message"),
     [
         ("/map", "Ingest a model with more heads."),
+        ("/map", "Map of the head"),
         ("/head", "Ingest one with more to compare them."),
         ("/statistics", "1 of 1 heads."),
     ],

@@ -5,10 +5,12 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.statistics.parts import part_of
-from dashboard.statistics.reach_data import Reach, counted_part, read_reach
+from dashboard.statistics.reach_data import Reach, compared_labels, counted_part, read_reach
+from dashboard.statistics.reach_figures import LabelLine, label_lines
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
-from store import Corpus
+from dashboard.web.state import LinkState
+from store import Corpus, open_corpus
 from store.reach import ClassedTokens
 from store.repository.errors import StoreError
 from tests.client import above, csv_rows
@@ -206,3 +208,19 @@ def test_the_file_of_labels_is_of_the_kept_tokens(
     ).isel(layer=0)
     assert [row["class"] for row in rows] == expected.category.values.tolist()
     np.testing.assert_allclose([float(row["share_difference"]) for row in rows], expected.share_difference, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("unlabelled", "others"), [(0, "negative"), (5, "all others")])
+def test_unlabelled_sentences_are_not_called_by_the_other_label(tiny_store: str, unlabelled: int, others: str) -> None:
+    corpus = open_corpus(tiny_store)
+    codes = np.where(np.arange(corpus.n_sentences) < unlabelled, -1, corpus.sentences.label.values)
+    corpus.sentences = corpus.sentences.assign(label=("sentence", codes))
+    labels = compared_labels(corpus, LinkState(page="statistics", labelled="positive"))
+    assert labels == ("positive", others)
+
+
+def test_names_of_labels_are_shown_character_by_character() -> None:
+    line = LabelLine("<3 stars", np.zeros(2), np.zeros((2, 2)), 0.0)
+    traces = label_lines([line]).data
+    assert [trace.name for trace in traces] == ["&lt;3 stars", "&lt;3 stars: share of the tokens"]
+    assert [trace.hovertemplate.count("&lt;3 stars") for trace in traces] == [1, 1]

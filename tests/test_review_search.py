@@ -1,19 +1,26 @@
 """Searches for a phrase in a whole review, against its text as it stands in the data."""
 
 import csv
+import itertools
 import re
 from pathlib import Path
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
+from dash import html
 from flask.testing import FlaskClient
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from dashboard.features.data import FeaturePanels
 from dashboard.features.feature_tokens import FeatureTokens, TokenSelection
+from dashboard.pages import TOPICS
 from dashboard.points.point_set import mask
-from dashboard.points.search import parted
+from dashboard.points.search import folded, matching_tokens, parted
+from dashboard.web.context import resolve
+from dashboard.web.served_store import ServedStore
 from store import Corpus
+from store.phrases import many
 
 REVIEW = 3
 
@@ -79,3 +86,34 @@ def test_the_canvas_gets_the_tokens_of_a_phrase(client: FlaskClient, base: str, 
 @pytest.mark.parametrize("text", ["don't", "a--b  c!", "3.5% of $9", "“so…”", "", " ", "plain words"])
 def test_words_are_parted_as_the_tokenizer_parts_them(text: str) -> None:
     assert parted(text, at_marks=True) == " ".join(word for word, _ in BertPreTokenizer().pre_tokenize_str(text))
+
+
+def selected_line(store: str, q: str, within: str) -> html.P:
+    """The line on the page of the review that says how many tokens are selected."""
+    search = urlencode({"material": f"review-{REVIEW}", "q": q, "within": within})
+    page = TOPICS["features"].layout(resolve(ServedStore(store), "/features", f"?{search}", ""))
+    (line,) = [part for part in page.above[-1]._traverse() if "one-row" in (getattr(part, "className", None) or "")]
+    return line
+
+
+def test_a_phrase_of_the_review_that_no_sentence_of_the_corpus_has_is_found(
+    tiny_store: str, tiny_corpus: Corpus, text: str
+) -> None:
+    across = next(f"{first}. {second}" for first, second in itertools.pairwise(text.split(". ")))
+    assert not matching_tokens(tiny_corpus, across, "phrase").any()
+    line = str(selected_line(tiny_store, across, "phrase"))
+    assert f"{selected(tiny_corpus, across).sum()} of" in line
+    assert "No token" not in line
+
+
+def test_a_search_without_hits_in_a_review_offers_the_ways_that_find_tokens_of_the_review(
+    tiny_store: str, tiny_corpus: Corpus, text: str
+) -> None:
+    pieces = [folded(piece.text) for piece in tiny_corpus.features(f"review-{REVIEW}").pieces]
+    begins = next(piece for piece in pieces if len(piece) > 3 and piece.isalpha())[:-1]
+    assert begins not in pieces
+    line = selected_line(tiny_store, begins, "token")
+    assert line.children[0] == f"No token of the review matches “{begins}” as a token. "
+    found = sum(piece.startswith(begins) for piece in pieces)
+    assert f"{many(found, 'token')} as a prefix" in [getattr(part, "children", "") for part in line.children]
+    assert "lemma" not in str(line.children)

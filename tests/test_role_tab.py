@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,8 @@ from dashboard.roles.evidence import (
     role_sentences,
     strongest_wordpieces,
 )
-from dashboard.roles.head_roles import RoleShare, RoleTest, beyond_chance, clause, what_it_does
-from dashboard.roles.panel import SECTIONS, RolePanel, distance_shares, draw_role_panel, read_role_panel
+from dashboard.roles.head_roles import RoleShare, RoleTest, beyond_chance, clause, smaller_roles, what_it_does
+from dashboard.roles.panel import MOST_SMALLER, SECTIONS, RolePanel, distance_shares, draw_role_panel, read_role_panel
 from dashboard.ui.markup import Unmade
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
@@ -163,6 +164,15 @@ def test_the_drawn_shares_of_each_head_sum_to_one(corpus: Corpus) -> None:
         assert listed[-1].name == UNEXPLAINED
 
 
+def test_every_small_role_that_the_test_finds_is_counted(corpus: Corpus) -> None:
+    test, names = RoleTest(3, 0.001, True, True, None), list(RULES)[:9]
+    every = [RoleShare(name, name, "", "", 0.01, test) for name in names]
+    shown = replace(panel(corpus), shares=(), smaller=smaller_roles(every))
+    page = " ".join(texts(draw_role_panel(shown)).split())
+    assert f"{names[2]} (3.0 times) and 6 more." in page
+    assert f"{names[MOST_SMALLER - 1]} 3.0 times and 3 more." in page
+
+
 def test_a_lower_threshold_finds_what_a_higher_one_does_not(corpus: Corpus) -> None:
     drawn = [texts(draw_role_panel(panel(corpus, threshold=threshold))) for threshold in ("0.2", "3")]
     assert "above 0.2, p" in drawn[0]
@@ -262,6 +272,12 @@ def test_of_a_tenth_the_sentence_in_its_middle_is_shown() -> None:
     assert shares[found.least].tolist() == [0, 0.01, 0.02]
 
 
+def test_no_drawn_sentence_speaks_against_the_role() -> None:
+    found = RoleSentences(np.arange(8), np.arange(8) / 8, even=0)
+    assert sorted(found.deciles.values()) == [0, 1, 2, 4, 6, 7]
+    assert found.least == [3, 5]
+
+
 def test_of_few_sentences_none_is_shown_twice() -> None:
     found = RoleSentences(np.array([3, 5, 8]), np.array([0.5, 0.1, 0.3]), even=0)
     assert list(found.deciles.values()) == [0, 2, 1]
@@ -323,6 +339,11 @@ def test_even_attention_has_the_share_of_its_keys(corpus: Corpus) -> None:
     found = role_sentences(corpus, 1, 0, "cls")
     sizes = corpus.sentences.row_size.values[found.sentences]
     assert found.even == pytest.approx((1 / sizes).mean())
+
+
+def test_the_evidence_says_of_how_many_tenths_a_sentence_is_drawn(roles_store: str) -> None:
+    page = texts(evidence_part(resolve(ServedStore(roles_store), "/head", f"{ON_HEAD}&evidence=next")))
+    assert "Drawn: the middle sentence of 6 of the ten tenths" in page
 
 
 def test_the_evidence_links_to_each_sentence_with_the_head_alone(roles_store: str, corpus: Corpus) -> None:

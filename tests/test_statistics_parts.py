@@ -9,15 +9,16 @@ from urllib.parse import parse_qs, quote, urlsplit
 import numpy as np
 import plotly.graph_objects as go
 import pytest
-from dash import dcc
+from dash import dcc, html
 from flask.testing import FlaskClient
 
 from dashboard.pages import TOPICS
 from dashboard.statistics.heads import nearest, read_nearest, table_columns
-from dashboard.statistics.page import draw
+from dashboard.statistics.page import NO_TOKENS, draw
 from dashboard.statistics.parts import PartCounts, part_labels, part_of
 from dashboard.statistics.sections import size_of_part
 from dashboard.statistics.shown import read
+from dashboard.ui.charts import heat_map_height
 from dashboard.ui.markup import Page
 from dashboard.ui.text import signed
 from dashboard.web.context import Context, resolve
@@ -238,6 +239,17 @@ def test_a_filter_that_differs_from_head_to_head_is_ignored_with_a_notice(served
     assert page_of(served_store, "where=entropy:0..1").notices == (
         "Ignored a filter: “attention entropy” has a value for each head, so it cannot select tokens of all heads.",
     )
+
+
+@pytest.mark.parametrize("values", ["value", "rank", "part"])
+def test_a_heat_map_without_a_number_says_what_to_do_in_its_room(served_store: ServedStore, values: str) -> None:
+    page = page_of(served_store, f"where=position:0..0&source=word&statistic=entropy&values={values}")
+    boxes = [
+        part for part in parts(page) if NO_TOKENS in str(getattr(part, "children", "")) and isinstance(part, html.Div)
+    ]
+    assert boxes[-1].style == {"minHeight": f"{heat_map_height(2)}px"}
+    assert "No head differs." not in text(page)
+    assert "heat-map" not in [getattr(part, "id", None) for part in parts(page)]
 
 
 def test_a_figure_of_rows_that_are_filtered_away_says_what_to_do(served_store: ServedStore) -> None:

@@ -78,6 +78,14 @@ def test_statistics_says_how_much_of_a_token_is_its_own(client: FlaskClient, tin
     assert f"{np.mean(kept):.0%} of a token's vector is still its own" in above(client, "/statistics", "")
 
 
+def test_of_the_first_token_both_methods_say_how_much_is_its_own(client: FlaskClient, tiny_corpus: Corpus) -> None:
+    shares = tiny_corpus.mixing.arrival.sel(source="cls", origin="self").isel(layer=-1)
+    page = " ".join(above(client, "/statistics", "?source=cls").split())
+    assert f"{float(shares.sel(approach='globenc')):.0%} of a token's vector is still its own" in page
+    assert f"which ignores norms, says {float(shares.sel(approach='rollout')):.0%} is its own." in page
+    assert "0% from" not in page
+
+
 def test_overview_says_how_much_of_a_word_comes_from_others(client: FlaskClient, tiny_corpus: Corpus) -> None:
     share = tiny_corpus.mixing.arrival.sel(approach="globenc", source="word", origin="word").values[-1]
     assert f"{share:.0%} of a word's vector comes from other words" in above(client, "/overview", "")

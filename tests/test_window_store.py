@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dashboard.roles.evidence import RoleKeys
+from dashboard.roles.evidence import RoleKeys, role_sentences
 from dashboard.sentence.change import Change
 from dashboard.statistics.parts import part_of, uniform_entropy
 from dashboard.ui.text import sight
@@ -114,3 +114,16 @@ def test_a_role_names_no_key_beyond_the_window_of_its_layer(corpus: Corpus, long
 
 def test_a_page_says_in_how_many_layers_tokens_see_near_ones_alone(corpus: Corpus) -> None:
     assert sight(corpus) == " In 2 of 3 layers tokens see none that is more than 4 tokens away."
+
+
+def test_even_attention_of_a_role_is_spread_over_the_keys_that_a_query_sees(corpus: Corpus) -> None:
+    found = role_sentences(corpus, NEAR[0], 0, "cls")
+    sizes = corpus.sentences.row_size.values[found.sentences].tolist()
+    assert max(sizes) > WINDOW + 1
+    # The words within the window of the first token: only these have it as a key.
+    words = [range(1, min(size - 1, WINDOW + 1)) for size in sizes]
+    even = [
+        np.mean([1 / (query + 1 + min(size - 1 - query, WINDOW)) for query in queries])
+        for size, queries in zip(sizes, words, strict=True)
+    ]
+    assert found.even == pytest.approx(np.mean(even))

@@ -18,11 +18,14 @@ from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.markup import file_href
 from dashboard.ui.text import all_of
 from dashboard.web.http import data_link
+from store.features import Features
 from store.phrases import many
-from store.schema.features import FACTORS, POINT_KINDS, point_kind, point_layer, point_title
+from store.schema.features import FACTORS, POINT_KINDS, SAMPLE, point_kind, point_layer, point_title
 from store.schema.model import ratios_of
 
 HEIGHT = 300
+#: What of a token is its group by a factor; a label is one of its whole review.
+_GROUPS = {"token": "token_id", "position": "position", "sentence": "sentence_index"}
 _SIMILARITY = (
     "Cosine: mean over tokens of the cosine of a token's vectors at two points. CKA: linear CKA (Kornblith et al. 2019), 1 "
     "is the same up to rotation and scale. Head outputs have only CKA: their features are channels of heads, not of the "
@@ -98,18 +101,33 @@ def _explained(shown: FeatureView) -> html.Div:
     features = shown.series.features
     shares = {factor: features.explained.sel(factor=factor).values for factor in FACTORS}
     lines = {factor: values for factor, values in shares.items() if np.isfinite(values).any()}
-    missing = [FACTORS[factor] for factor in shares if factor not in lines]
-    none = f"Not of {' and '.join(missing)}: there is one group only. " if missing else ""
+    names, none = factor_names(features), without_groups(features, [name for name in shares if name not in lines])
     drawn = chart(
         point_curves(lines, features.points, unit="share"),
         name="explained",
-        caption=f"By {_or([FACTORS[factor] for factor in lines])}, over {features.n_tokens:,} tokens. {none}",
+        caption=f"By {_or([names[factor] for factor in lines])}, over {features.n_tokens:,} tokens. {none}",
         label="Share of the variance explained, by place in the model",
         of=f"Over {many(features.n_tokens, 'token')}",
         data=file_href(data_link(shown.corpus), f"features/{features.name}/explained.csv"),
         height=HEIGHT,
     )
     return _figure("Explained variance", info("the explained variance", _EXPLAINED), drawn)
+
+
+def factor_names(features: Features) -> Mapping[str, str]:
+    """The factors as the columns of the token set call them."""
+    return FACTORS if features.name == SAMPLE else {**FACTORS, "position": "the position in the review"}
+
+
+def without_groups(features: Features, factors: Sequence[str]) -> str:
+    """Why these factors explain nothing that can be measured; empty without any."""
+    names = factor_names(features)
+    apart, alike = list[str](), list[str]()
+    for factor in factors:
+        groups = len(np.unique(features.tokens[_GROUPS[factor]].values)) if factor in _GROUPS else 1
+        (apart if groups == features.n_tokens else alike).append(names[factor])
+    reasons = {"each token has its own": apart, "there is one group only": alike}
+    return "".join(f"Not of {' and '.join(each)}: {reason}. " for reason, each in reasons.items() if each)
 
 
 def _or(parts: list[str]) -> str:

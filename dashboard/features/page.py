@@ -48,10 +48,11 @@ from dashboard.web.bounds import matches_of, value_layers
 from dashboard.web.context import Context
 from dashboard.web.http import data_link, for_one_reader, validated
 from dashboard.web.paths import PageLinks
-from dashboard.web.state import MOST_NEIGHBORS, MOST_SEED, MOST_TRIED, TRIAL, TRIED, LinkState
+from dashboard.web.state import MOST_NEIGHBORS, MOST_SEED, MOST_TRIED, OF_WORDS, TRIAL, TRIED, WITHIN, LinkState
 from store import Corpus
+from store.phrases import many
 from store.repository.ingest_status import IngestProgress
-from store.schema.features import point_title
+from store.schema.features import SAMPLE, point_title
 from store.schema.pictures import JOINT, METRICS
 
 EMPTY = "Feature points: not computed."
@@ -157,10 +158,11 @@ def _how_to_read(shown: FeatureView) -> html.P:
             f"The same tokens in every panel: {panels}. Hover a panel for its trustworthiness, click it or press Enter to open it; the wheel zooms.",
             className="how-to-read",
         )
+    following = "place in the model" if shown.series.layer is None else "head"
     return html.P(
         [
             text_of("meaning", panel_texts(shown, shown.panel)),
-            " Play, the slider or arrow keys go to the next place in the model. Hover or click a token; lasso and box select in every panel; "
+            f" Play, the slider or arrow keys go to the next {following}. Hover or click a token; lasso and box select in every panel; "
             "Backspace returns to all panels.",
             noted_legend(),
         ],
@@ -193,7 +195,7 @@ def _controls(shown: FeatureView, chosen: ReviewChoice) -> list[object]:
         ),
         html.Div([*review_section(chosen), *trial_section(shown)], className="sections"),
         legend_line(shown.legend, roles=ROLES, isolate=isolating(shown.state, "fonly")),
-        filter_row(read_filters(shown.points, shown.filters), no_hits(shown.corpus, shown.state) or _selected(shown)),
+        filter_row(read_filters(shown.points, shown.filters), _no_match(shown) or _selected(shown)),
     ]
 
 
@@ -225,6 +227,29 @@ def _views(shown: FeatureView) -> dict[str, str]:
 def _vectors(shown: FeatureView) -> dict[str, str]:
     layers = {str(layer): f"values of layer {layer}" for layer in value_layers(shown.series.features)}
     return {"": "places in the model"} | layers
+
+
+def _no_match(shown: FeatureView) -> html.P | None:
+    """What to do where the search finds none of the tokens that are drawn; of a review, other ways that find tokens of it."""
+    sought, within = shown.selection.q, shown.selection.within
+    if not sought or shown.points.matching(sought, within).any():
+        return None
+    if shown.series.features.name == SAMPLE:
+        return no_hits(shown.corpus, shown.state)
+    clear = dcc.Link("Clear the search", href=shown.state.with_(q=None, within="token").href)
+    text = f"No token of the review matches “{sought}” as a {within}. "
+    return html.P([text, clear, ".", *_other_ways(shown)], className="count one-row no-hits", role="status")
+
+
+def _other_ways(shown: FeatureView) -> list[object]:
+    """Links to other ways of matching that find the text in the review."""
+    counts = {way: int(shown.points.matching(shown.selection.q, way).sum()) for way in WITHIN if way not in OF_WORDS}
+    links = [
+        dcc.Link(f"{many(count, 'token')} as a {way}", href=shown.state.with_(within=way).href)
+        for way, count in counts.items()
+        if count
+    ]
+    return [" Similar: ", *[part for link in links for part in (", ", link)][1:], "."] if links else []
 
 
 def _selected(shown: FeatureView) -> html.P:

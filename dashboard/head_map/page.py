@@ -198,7 +198,7 @@ def draw(shown: HeadMap | NoMap) -> Page:
 
 
 def _title(heads: int) -> str:
-    return f"Map of all {heads} heads"
+    return f"Map of all {heads} heads" if heads > 1 else "Map of the head"
 
 
 def _how_to_get(shown: NoMap) -> dmc.Alert:

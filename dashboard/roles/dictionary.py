@@ -29,6 +29,7 @@ _MEANING = defined(
     f"pairs with a position in at least {LEAST_AT_POSITION}, each wordpiece or position at most {MOST_OF_ONE} times on a side; "
     "distances up to 10 tokens, mean over sentences. Sentences are those that have both. Position 0 is the first special token.",
 )
+_NO_PAIR = "No pair occurs often enough. Ingest more sentences."
 #: Dimensions of `Corpus.head_dictionary` whose pairs have a query and a key.
 PAIRS = ("word_pair", "word_position", "position_word")
 #: Of these, those with a position -> the title of their pairs.
@@ -46,10 +47,11 @@ def dictionary_part(context: Context) -> list[object]:
     """What brings a query and a key together in the tables of the head, the strongest first."""
     corpus, state = context.corpus, context.state
     found = dictionary_of(corpus, state.layer, state.head)
+    pairs = pairs_of(found, "word_pair")
     of_positions: list[Any] = [
-        _table((title,), [(f"{query} → {key}", *numbers) for query, key, *numbers in pairs])
+        _table((title,), [(f"{query} → {key}", *numbers) for query, key, *numbers in of_position])
         for name, title in _OF_POSITION.items()
-        if (pairs := pairs_of(found, name))
+        if (of_position := pairs_of(found, name))
     ]
     return [
         html.P(
@@ -60,7 +62,7 @@ def dictionary_part(context: Context) -> list[object]:
             ],
             className="caption",
         ),
-        _table(("query", "key"), pairs_of(found, "word_pair")),
+        _table(("query", "key"), pairs) if pairs else html.P(_NO_PAIR, className="unmade"),
         html.P(f"Distances of the key: {_distances(found)}.", className="caption"),
         html.Div(of_positions, className="shares"),
         file_links(data_link(corpus), "Dictionary", f"dictionary/{state.layer}/{state.head}"),
@@ -76,7 +78,8 @@ def pairs_of(found: xr.Dataset, name: str) -> list[tuple[Any, ...]]:
 def _distances(found: xr.Dataset) -> str:
     """The distances with the largest scores: `1 ahead +8.7, itself +6.7`."""
     scores = found.offset_logit.values
-    order = np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")[:LISTED].tolist()
+    known = np.flatnonzero(np.isfinite(scores))
+    order = known[np.argsort(-scores[known], kind="stable")][:LISTED].tolist()
     return ", ".join(f"{_distance(int(found.offset[place]))} {signed(float(scores[place]), 1)}" for place in order)
 
 

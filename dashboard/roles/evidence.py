@@ -72,7 +72,7 @@ class RoleSentences:
     shares
         0 to 1: (sentence,).
     even
-        Share that even attention has, mean over the sentences.
+        Share that even attention to the keys that each query sees has, mean over the sentences.
     queries, keys
         Wordpieces that as queries have the largest mean share, and that as keys of the role get the largest mean weight.
     """
@@ -96,8 +96,9 @@ class RoleSentences:
 
     @property
     def least(self) -> list[int]:
-        """Places of the sentences with the smallest shares, the smallest first."""
-        return [int(place) for place in np.argsort(self.shares, kind="stable")[:MOST_AGAINST]]
+        """Places of the sentences with the smallest shares that no tenth draws, the smallest first."""
+        order, drawn = np.argsort(self.shares, kind="stable"), set(self.deciles.values())
+        return [place for place in order.tolist() if place not in drawn][:MOST_AGAINST]
 
 
 @dataclass(frozen=True)
@@ -180,7 +181,7 @@ def _compared(
     with_patterns = zip(sentences, texts, patterns_of(corpus, layer, head, sample.tolist()), strict=True)
     for place, (_, tokens, pattern) in enumerate(with_patterns):
         keys = RoleKeys.of(rule, tokens)
-        shares[place], even[place] = keys.share(pattern), keys.share(np.full_like(pattern, 1 / len(pattern)))
+        shares[place], even[place] = keys.share(pattern), keys.share(tokens.mask.even(len(tokens)))
         part = keys.part(pattern)
         for sums, added in zip(
             (*of_query, *of_key),
@@ -246,7 +247,9 @@ def evidence_part(context: Context) -> list[object]:
         _caption(role, found),
         html.Div(cards, className=f"role-evidence kind-{kind_number(RULES[role].kind)}"),
         html.H3("What speaks against it", id=AGAINST),
-        html.Ul([_against(corpus, state, found, place) for place in found.least], className="role-against"),
+        html.Ul([_against(corpus, state, found, place) for place in found.least], className="role-against")
+        if found.least
+        else html.P("Every sentence with such a key is drawn above.", className="caption"),
         *draw_wordpieces(found, "of the sample"),
         *([] if asks_of_all(state) else [_count_all(corpus, state)]),
     ]
@@ -283,7 +286,8 @@ def _caption(role: str, found: RoleSentences) -> html.P:
     return html.P(
         [
             f"{mean:.0f}% of the attention {measured} (even attention: {100 * found.even:.0f}%), mean of "
-            f"{many(len(found.sentences), 'sentence')}. Drawn: the middle of each tenth, with the role's lines coloured.",
+            f"{many(len(found.sentences), 'sentence')}. Drawn: the middle sentence of {len(found.deciles)} of the ten tenths, "
+            "with the role's lines coloured.",
             info(f"evidence of the role {RULES[role].title}", _MEASURE),
         ],
         className="caption",

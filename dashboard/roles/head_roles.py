@@ -20,8 +20,6 @@ from store.repository.errors import NotIngested
 WITHOUT = "role-without"
 #: A role is listed from this share on.
 LEAST_LISTED = 0.02
-#: Roles below that share that are named where the test finds them, those with the largest bias.
-MOST_SMALLER = 6
 #: Roles that the test finds that are named in a sentence.
 MOST_FOUND = 3
 #: What a sentence of a rule says after its object, in a clause of its own.
@@ -179,7 +177,7 @@ def listed_roles(every: Sequence[RoleShare]) -> tuple[RoleShare, ...]:
 def smaller_roles(every: Sequence[RoleShare]) -> tuple[RoleShare, ...]:
     """Roles with too small a share for a row of their own that the test finds, the largest bias first."""
     found = [(role.test.bias, role) for role in every if role.share < LEAST_LISTED and role.test and role.test.holds]
-    return tuple(role for _, role in sorted(found, key=lambda pair: -pair[0])[:MOST_SMALLER])
+    return tuple(role for _, role in sorted(found, key=lambda pair: -pair[0]))
 
 
 def _test(tests: xr.Dataset, role: str) -> RoleTest | None:

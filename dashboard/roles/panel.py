@@ -55,6 +55,8 @@ SETS: Mapping[str, str] = {
 BINS = ((1, 1), (2, 2), (3, 4), (5, 8), (9, None))
 #: Parts of the variance of the scores that are drawn; constants have none.
 PARTS = ("position", "word", "position and word", "context")
+#: Roles below the table that are named, those with the largest bias.
+MOST_SMALLER = 6
 #: Parts of the tab below its first window, as a link names them -> their titles.
 SECTIONS: Mapping[str, str] = {
     "role-sentences": "Evidence",
@@ -245,9 +247,6 @@ def _score(rules: xr.Dataset, name: str) -> RuleScore:
     return RuleScore(SETS[name], named.get(name, ""), float(own.iou), low, high, float(own.skill))
 
 
-# -- drawing ------------------------------------------------------------------------------------------
-
-
 def draw_role_panel(shown: RolePanel) -> list[object]:
     """The tab without the sentences of the evidence and the dictionary."""
     state = shown.state
@@ -353,7 +352,7 @@ def _smaller(shown: RolePanel) -> list[object]:
         return []
     named = [
         part
-        for role in shown.smaller
+        for role in shown.smaller[:MOST_SMALLER]
         if role.test
         for part in (
             ", ",
@@ -361,8 +360,9 @@ def _smaller(shown: RolePanel) -> list[object]:
             f" {decimal(role.test.bias, 1)} times",
         )
     ]
+    more = f" and {len(shown.smaller) - MOST_SMALLER} more." if len(shown.smaller) > MOST_SMALLER else "."
     about = info("roles that are found below 2%", _SMALLER)
-    return [html.P(["Below 2%, but found by the test: ", *named[1:], ".", about], className="caption")]
+    return [html.P(["Below 2%, but found by the test: ", *named[1:], more, about], className="caption")]
 
 
 def _share_row(role: RoleShare, threshold: str) -> html.Tr:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
 from dash import dcc, html
 
 from dashboard.points.controls import clear_all, filter_menu, filter_row
@@ -82,6 +83,8 @@ _OF_GRID = ("statistic", "source", "values", "against", "other", "where")
 SHOWN = {"value": "values", "rank": "ranks", "difference": "values ... minus"}
 #: Offered where tokens are filtered.
 SHOWN_OF_PART = dict(zip(OF_PART, ("part minus corpus", "part minus others"), strict=True))
+#: In place of a heat map without a number.
+NO_TOKENS = "No such tokens here. Choose other queries or remove a filter."
 _CURVES = (
     "Each dot is a head, a line the mean of its layer, a bar the 95% interval of that mean {} "
     "(Figures 2 and 4 of Clark et al. 2019)."
@@ -235,9 +238,19 @@ def _part_size(state: LinkState, size: str) -> html.P:
 
 
 def _heat_map(state: LinkState, numbers: Numbers) -> list[object]:
+    """The heat map below its title; where no head has a number, what to do, in a box as high as the map: nothing below moves."""
+    grid = numbers.grid
+    queries = f", {QUERIES[state.source]}" if state.source != "all" else ""
+    title = html.H2([f"{grid.title[0].upper()}{grid.title[1:]}{queries}", statistic_info(numbers.statistic)])
+    if np.isfinite(grid.values).any():
+        return [title, *_drawn_map(state, numbers), definitions()]
+    height = {"minHeight": f"{heat_map_height(len(grid.values))}px"}
+    return [title, html.Div(html.P(NO_TOKENS, className="caption"), style=height), definitions()]
+
+
+def _drawn_map(state: LinkState, numbers: Numbers) -> list[object]:
     grid = numbers.grid
     layers, heads = grid.values.shape
-    queries = f", {QUERIES[state.source]}" if state.source != "all" else ""
     about = [info("what is subtracted", grid.note)] if grid.note else []
     figure = heat_map(
         grid.values,
@@ -250,7 +263,6 @@ def _heat_map(state: LinkState, numbers: Numbers) -> list[object]:
     differences = state.values in OF_PART and grid.diverging
     of_grid = {name: state.fields[name] for name in _OF_GRID} | {"statistic": numbers.statistic}
     return [
-        html.H2([f"{grid.title[0].upper()}{grid.title[1:]}{queries}", statistic_info(numbers.statistic)]),
         most_different(state, grid, STATISTICS[numbers.statistic].unit)
         if differences
         else most_varying(state, numbers.statistic, numbers.spread),
@@ -266,7 +278,6 @@ def _heat_map(state: LinkState, numbers: Numbers) -> list[object]:
             opens=True,
             turns=True,
         ),
-        definitions(),
     ]
 
 

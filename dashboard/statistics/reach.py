@@ -162,6 +162,7 @@ def _largest(shown: Reach, files: Mapping[str, str | None]) -> html.Div:
 
 def _labels(shown: Reach, files: Mapping[str, str | None]) -> html.Div:
     label, other = shown.labels
+    side, rest = map(as_label, shown.labels)
     title = html.H3([f"Share of the vector, {label} minus {other}", info("the difference between labels", _CONTRAST)])
     if shown.contrast is None or not shown.contrast.sizes["category"]:
         reason = shown.few or "No class is told apart between the labels."
@@ -170,7 +171,7 @@ def _labels(shown: Reach, files: Mapping[str, str | None]) -> html.Div:
     low, high = 100 * own.share_difference_interval.values
     hover = [
         f"{as_label(str(name))}: {decimal(100 * value, 2, '+')} points (95%: {decimal(least)} to {decimal(most)}), "
-        f"by its number alone {decimal(100 * even, 2, '+')}<br>{first:,} sentences {label}, {second:,} {other}"
+        f"by its number alone {decimal(100 * even, 2, '+')}<br>{first:,} sentences {side}, {second:,} {rest}"
         for name, value, least, most, even, first, second in zip(
             own.category.values,
             own.share_difference.values,

@@ -180,7 +180,8 @@ def compared_labels(corpus: Corpus, state: LinkState) -> tuple[str, str]:
     kept = [name for name in labels if all(name in each.categories for each in by_label)]
     own = state.labelled if state.labelled in labels else (kept or labels)[-1]
     others = [name for name in labels if name != own]
-    return own, others[0] if len(others) == 1 else "all others"
+    both = len(labels) == len(np.unique(corpus.sentences.label.values)) == 2
+    return own, others[0] if both else "all others"
 
 
 def filters_of_both(corpus: Corpus, where: str | None, label: str) -> str | None:

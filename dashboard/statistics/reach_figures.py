@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from dashboard.ui.charts import ISOLATES, NOTE, QUIET, SERIES, SHARES, SYMBOLS, error_bars, layers_across, layout
+from store.phrases import as_label
 
 #: Pixels of a row of dots, and of the axis and the legend.
 ROW, AROUND = 20, 96
@@ -103,7 +104,7 @@ def label_lines(lines: Sequence[LabelLine]) -> go.Figure:
 
 
 def _line(line: LabelLine, number: int) -> list[Any]:
-    layers, colour = np.arange(len(line.values)), SERIES[number]
+    layers, colour, title = np.arange(len(line.values)), SERIES[number], as_label(line.title)
     drawn = go.Scatter(
         x=layers,
         y=line.values,
@@ -111,15 +112,15 @@ def _line(line: LabelLine, number: int) -> list[Any]:
         mode="lines+markers",
         line={"color": colour, "width": 2},
         marker={"symbol": SYMBOLS[number], "size": 8, "color": colour},
-        name=line.title,
-        hovertemplate=f"layer %{{x}}, {line.title}: %{{y:.3%}}<extra></extra>",
+        name=title,
+        hovertemplate=f"layer %{{x}}, {title}: %{{y:.3%}}<extra></extra>",
     )
     even = go.Scatter(
         x=layers,
         y=np.full(len(layers), line.even),
         mode="lines",
         line={"color": colour, "width": 1.5, "dash": "dot"},
-        name=f"{line.title}: share of the tokens",
-        hovertemplate=f"{line.title}, share of the tokens: %{{y:.3%}}<extra></extra>",
+        name=f"{title}: share of the tokens",
+        hovertemplate=f"{title}, share of the tokens: %{{y:.3%}}<extra></extra>",
     )
     return [drawn, even]

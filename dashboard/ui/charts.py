@@ -1,6 +1,7 @@
 """Charts: the look that all figures share, the heat map of all heads, and a figure with its caption on a page."""
 
 from collections.abc import Mapping, Sequence
+from html import unescape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,8 +119,7 @@ def _legend_keys(figure: go.Figure | Layout, name: str) -> list[html.Span]:
     """What a keyboard presses instead of the entries of the legend, which are a picture; seen where it has the focus."""
     if not figure["layout"]["showlegend"]:
         return []
-    entries = {place: trace["name"] for place, trace in enumerate(figure["data"]) if _is_in_legend(trace)}
-    keys = [_legend_key(name, place, title) for place, title in entries.items()]
+    keys = [_legend_key(name, unescape(trace["name"])) for trace in figure["data"] if _is_in_legend(trace)]
     return [html.Span(keys, className="legend-keys")] if len(keys) > 1 else []
 
 
@@ -129,8 +129,9 @@ def _is_in_legend(trace: Any) -> bool:
     return bool(known.get("name")) and known.get("showlegend") is not False
 
 
-def _legend_key(chart: str, place: int, title: str) -> html.Button:
-    shows: Any = {"data-chart": chart, "data-trace": str(place), "aria-pressed": "false"}
+def _legend_key(chart: str, title: str) -> html.Button:
+    """A trace is found by its name: for some models traces are left out, see `dashboard.web.special_names`."""
+    shows: Any = {"data-chart": chart, "data-name": title, "aria-pressed": "false"}
     return html.Button(f"Only {title}", type="button", **shows)
 
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 globalThis.window = globalThis;
 globalThis.document = { getElementById: () => ({ textContent: '{"fields": {}, "root": ""}' }), addEventListener() {} };
-const { isolated, wrapped } = await import("../../dashboard/assets/web/chart.mjs");
+const { isolated, placeOf, wrapped } = await import("../../dashboard/assets/web/chart.mjs");
 
 const TRACES = [{ showlegend: false }, { name: "[CLS]" }, { name: "[SEP]" }, { name: "comma" }];
 
@@ -28,6 +28,16 @@ test("another entry is shown alone instead", () => {
 test("what is drawn with an entry is shown with it alone", () => {
   const groups = ["a", "a", "b", "b"].map((legendgroup, place) => ({ legendgroup, showlegend: place % 2 === 1 }));
   assert.deepEqual(isolated(groups, 1).shown, [true, true, "legendonly", "legendonly"]);
+});
+
+test("the trace of an entry is found by its name, also where the one before it is left out", () => {
+  const traces = [{ showlegend: false, name: "comma" }, { name: "First token" }, { name: "comma" }];
+  assert.deepEqual(["First token", "comma", "[SEP]"].map((entry) => placeOf(traces, entry)), [1, 2, -1]);
+});
+
+test("the trace of an entry is found though its name is markup", () => {
+  const traces = [{ name: "&lt;s&gt;" }, { name: "R&amp;amp;D &#36;5&#36;" }];
+  assert.deepEqual(["<s>", "R&amp;D $5$"].map((entry) => placeOf(traces, entry)), [0, 1]);
 });
 
 test("a title is laid out for the wider typeface of a file, with a reserve", () => {

@@ -15,6 +15,9 @@ const LIFT = 8;
 /** Colours of a file, which is on white in either theme. */
 const [INK, PAPER] = ["#1a1b1e", "#ffffff"];
 
+/** What names of traces have instead of characters of markup. @type {Record<string, string>} */
+const CHARACTERS = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#x27;": "'", "&#36;": "$" };
+
 /** How far beyond the window a chart is near. */
 const NEAR = "200px";
 const turns = createTurns();
@@ -140,6 +143,19 @@ export function wrapped(text, font, width) {
 }
 
 /**
+ * Which trace the entry of a legend with this text belongs to; -1 for none. Names of traces are markup.
+ * @param {{ name?: string, showlegend?: boolean }[]} traces @param {string} entry
+ */
+export function placeOf(traces, entry) {
+  return traces.findIndex(({ name, showlegend }) => showlegend !== false && plain(name ?? "") === entry);
+}
+
+/** @param {string} markup */
+function plain(markup) {
+  return markup.replace(/&[^;\s]+;/g, (reference) => CHARACTERS[reference] ?? reference);
+}
+
+/**
  * Whether each trace of a chart is drawn once an entry of its legend is pressed: those of its group alone, or all where
  * these are alone. What belongs to no entry stays.
  * @param {{ visible?: boolean | string, showlegend?: boolean, legendgroup?: string }[]} traces @param {number} pressed
@@ -183,9 +199,12 @@ function showAlone(chip) {
   else delete bars.dataset.only;
 }
 
-/** @param {HTMLElement} key @param {PlottedElement} chart */
+/** A key of a trace that the shown model has not does nothing. @param {HTMLElement} key @param {PlottedElement} chart */
 function press(key, chart) {
-  const { isAlone, shown } = isolated(/** @type {any[]} */ (chart.data), Number(key.dataset.trace));
+  const traces = /** @type {any[]} */ (chart.data);
+  const pressed = placeOf(traces, key.dataset.name ?? "");
+  if (pressed < 0) return;
+  const { isAlone, shown } = isolated(traces, pressed);
   for (const other of key.parentElement?.children ?? [])
     other.setAttribute("aria-pressed", String(isAlone && other === key));
   window.Plotly.restyle(chart, { visible: shown });
