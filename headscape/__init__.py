@@ -8,6 +8,7 @@ imports this file first, and a file or a folder of the reader may have the plain
 import sys
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -256,8 +257,12 @@ def match(corpus: "Corpus", other: "Corpus") -> "DataFrame":
         Where the models were not ingested on the same tokens.
     """
     check_packages("store", "dashboard")
+    from store import Corpus, StoreError
     from store.process import check_extra
 
+    for each in (corpus, other):
+        if not isinstance(each, Corpus):
+            raise StoreError(f"{each!r} is no opened model. Open one with headscape.open.")
     check_extra("dashboard")
     from dashboard.compare.matching import match as matched
 
@@ -291,7 +296,9 @@ def read_headvis(folder: "str | Path") -> "Dataset":
     return read(folder)
 
 
-def notes(path_or_url: str = "data/headscape", notes: str | None = None) -> "DataFrame":
+def notes(
+    path_or_url: "str | PathLike[str]" = "data/headscape", notes: "str | PathLike[str] | None" = None
+) -> "DataFrame":
     """The notes of a server as a table, a note or reply per row, the newest first. Needs the extra `dashboard`.
 
     Parameters
@@ -303,7 +310,7 @@ def notes(path_or_url: str = "data/headscape", notes: str | None = None) -> "Dat
 
     Returns
     -------
-    Columns id, kind, target, title, text, tags, author, created, edited, parent, model, model_name, corpus, corpus_name.
+    Columns id, kind, target, title, text, tags, author, created, edited, parent, imported_by, model, model_name, corpus, corpus_name.
     A target of kind `head` is `head/<SHA-256 of the weights>/<layer>/<head>`; docs/notes.md has all kinds.
     """
     check_packages("store", "dashboard")
@@ -312,7 +319,7 @@ def notes(path_or_url: str = "data/headscape", notes: str | None = None) -> "Dat
     check_extra("dashboard")
     from dashboard.notes.search import notes_frame
 
-    return notes_frame(path_or_url, notes)
+    return notes_frame(fspath(path_or_url), None if notes is None else fspath(notes))
 
 
 def check_packages(*names: str) -> None:

@@ -15,7 +15,7 @@ from ingest.encode.decomposition import DECOMPX, OF_LAYER, TracedLayer, decompos
 from ingest.encode.hidden_words import GuessingModel
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.errors import IngestError, short
-from store import Corpus
+from store import Corpus, StoreError
 from store.kernels.mixing import roll_out
 from store.schema.mixing import METHODS
 
@@ -24,7 +24,7 @@ def context_mixing(
     model: Any, tokenizer: Any, text: str, *, method: str, rolled_out: bool, found: Checkpoint | None
 ) -> xr.DataArray:
     """See `headscape.context_mixing`; `found` is the checkpoint where `model` is a folder or a name."""
-    _check_method(method)
+    _check_method(method, IngestError)
     with ready_model(model, tokenizer, found) as ready:
         sentence = encode_text(ready, text)
         shares = _shares(ready, sentence, method, rolled_out)
@@ -33,7 +33,7 @@ def context_mixing(
 
 def mixing_of_corpus(corpus: Corpus, sentence: int, method: str, *, rolled_out: bool) -> xr.DataArray:
     """See `headscape.corpus.PicturedCorpus.context_mixing`, of a method that runs the model."""
-    _check_method(method)
+    _check_method(method, StoreError)
     ids = corpus.tokens.token_id.values[corpus.sentence_rows(sentence)].astype(np.int64)
     model = load(CorpusModel.of(corpus)).hooked
     shares, _ = shares_by(trace(model, torch.from_numpy(ids).to(model.device)), method, rolled_out=rolled_out)
@@ -41,10 +41,10 @@ def mixing_of_corpus(corpus: Corpus, sentence: int, method: str, *, rolled_out: 
     return xr.DataArray(shares, labels, ("layer", "query_token", "key_token"), name=method)
 
 
-def _check_method(method: str) -> None:
+def _check_method(method: str, error: type[IngestError | StoreError]) -> None:
     known = (*METHODS, *OF_LAYER, DECOMPX)
     if method not in known:
-        raise IngestError(f"There is no context mixing by {short(method)!r}. Choose one of: {', '.join(known)}.")
+        raise error(f"There is no context mixing by {short(method)!r}. Choose one of: {', '.join(known)}.")
 
 
 def _shares(ready: GuessingModel, sentence: Sentence, method: str, rolled_out: bool) -> NDArray[np.floating]:

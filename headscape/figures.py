@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from store import Corpus, StoreError
 from store.phrases import as_label
-from store.repository.errors import check_head
+from store.repository.errors import check_head, is_integer
 from store.schema.model import ROLES, head_name
 from store.schema.pictures import ViewName
 from store.window import Window
@@ -75,6 +75,8 @@ def _cell() -> str:
 def head_figure(corpus: Corpus, layer: int, head: int, *, view: str | None, tokens: int) -> NotebookFigure:
     """See `headscape.show`."""
     check_head(layer, head, layers=corpus.layers, heads=corpus.heads)
+    if not is_integer(tokens):
+        raise StoreError(f"The drawn tokens are a whole number, not {tokens!r}. Give a number from 1.")
     name = view or default_view(corpus)
     rows = corpus.rows[: max(tokens, 1)]
     points = corpus.places(name, rows, layer=layer, head=head)

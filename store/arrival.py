@@ -36,7 +36,7 @@ class ArrivalShares:
     Attributes
     ----------
     mean
-        (method, origin, source, layer), as `store.schema.mixing` has it; NaN for a source that no sentence has.
+        (method, origin, source, layer), as `store.schema.mixing` has it; NaN for a source that no sentence has, and where all are too long.
     interval
         (bound, method, origin, source, layer).
     sentences
@@ -70,7 +70,8 @@ class ArrivalShares:
                 sentence_shares(matrices, flags[slice(*span)])
                 for span, matrices in zip(chosen, stored_matrices(model, chosen, STORED_METHODS), strict=True)
             ]
-        return cls.over_sentences(np.array(shares), seed=seed)
+        shape = array_of(model, "mixing/arrival").shape
+        return cls.over_sentences(np.array(shares).reshape(-1, *shape), seed=seed)
 
     @classmethod
     def over_sentences(cls, shares: NDArray[np.float64], *, seed: int) -> "ArrivalShares":

@@ -23,7 +23,7 @@ from store.means import ChosenTokens, Watch, contrast_statistics, part_means, pa
 from store.mixing import context_mixing
 from store.reach import ReachResults
 from store.repository.arrays import Groups, Views, missing_statistics, stored_vectors, with_keys, with_statistics
-from store.repository.errors import StoreError, check_head
+from store.repository.errors import StoreError, check_head, check_index
 from store.repository.tiles import read_rows
 from store.rules import RuleSentences, RuleText, chosen_rules, predict, read_tables, sentences_within
 from store.schema.model import ROLES, counted_size
@@ -149,6 +149,8 @@ class Corpus(ReachResults):
         query, key = (self._model[role].variable.isel(part).values.astype(np.float32) for role in ROLES)
         bias, tokens = self.bias and self.bias.part(layer, head), key.shape[-2:]
         if queries is not None:
+            for position in queries:
+                check_index("query", position, tokens[0])
             query, bias = query[..., queries, :], bias and bias.at(queries, np.arange(tokens[0]))
         heads = attention_pattern(query.reshape(-1, *query.shape[-2:]), key.reshape(-1, *tokens), bias=bias)
         return heads.reshape(*query.shape[:-1], tokens[0])
@@ -307,9 +309,9 @@ class Corpus(ReachResults):
 
     def predicted_pattern(self, sentence: int, *, layer: int, head: int) -> xr.DataArray:
         """Attention pattern (query_token, key_token) that at most six rules of a head predict, from the text and the head's tables."""
+        tokens, tables = self.rule_text.sentence(sentence), self.head_tables(layer, head)
         rules = self.rules[["chosen", "rule_weight"]].isel(layer=layer, head=head)
         own = chosen_rules(rules.chosen.values, rules.rule_weight.values)
-        tokens, tables = self.rule_text.sentence(sentence), self.head_tables(layer, head)
         weights = predict([own], tokens, tables, [self.masks[layer]])[0]
         return xr.DataArray(weights, self.piece_labels(sentence), ("query_token", "key_token"), "predicted")
 
@@ -386,9 +388,8 @@ class Corpus(ReachResults):
         of a wordpiece and a position, the largest first, each with its `_query`, `_key` and the number of `_sentences` that have both;
         `offset_logit` (offset), mean of two positions at a distance.
         """
-        sentences = RuleSentences.stored(self._roles).in_tables
-        bias = self.bias and self.bias.part(layer, head)
-        found = head_dictionary(self, sentences, self.head_tables(layer, head), bias)
+        tables, sentences = self.head_tables(layer, head), RuleSentences.stored(self._roles).in_tables
+        found = head_dictionary(self, sentences, tables, self.bias and self.bias.part(layer, head))
         return found.assign_attrs(snapshot=self.snapshot)
 
     # -- pictures -----------------------------------------------------------------------------------
@@ -415,7 +416,7 @@ class Corpus(ReachResults):
         view
             Name of the view.
         rows
-            Ascending rows of the token axis.
+            Rows of the token axis.
         layer, head
             0-based; None for all.
 
@@ -423,9 +424,9 @@ class Corpus(ReachResults):
         -------
         ([layer, head,] token, role, component).
         """
+        check_head(layer or 0, head or 0, layers=self.layers, heads=self.heads)
         coordinates = self.view(view).coordinates.variable.isel(_indexers(layer, head))
-        places = np.moveaxis(read_rows(coordinates, rows), -3, -2)
-        return places.astype(np.float32) / np.float32(LARGEST_COORDINATE)
+        return np.moveaxis(read_rows(coordinates, rows), -3, -2).astype(np.float32) / np.float32(LARGEST_COORDINATE)
 
     # -- feature points -----------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from store.hypothesis import sentence_vectors
 from store.kernels.attention import attention_pattern
 from store.kernels.headvis import METRICS, MetricSums, largest_weight
 from store.means import Watch
-from store.repository.errors import StoreError
+from store.repository.errors import StoreError, is_integer
 from store.schema.model import HEADS
 
 #: Weights that are held at once: rows of a long sentence are computed in parts.
@@ -84,8 +84,8 @@ def headvis_metrics(corpus: Corpus, sentences: int | None = None, watch: Watch =
     StoreError
         Without a sentence.
     """
-    if sentences is not None and sentences < 1:
-        raise StoreError(f"There are no metrics of {sentences} sentences. Give at least 1.")
+    if sentences is not None and (not is_integer(sentences) or sentences < 1):
+        raise StoreError(f"There are no metrics of {sentences!r} sentences. Give at least 1, a whole number.")
     count = min(sentences or corpus.n_sentences, corpus.n_sentences)
     layers = [layer_attention(corpus, layer, count).metrics for layer in _watched(corpus.layers, watch)]
     return labelled_metrics(np.stack(layers, axis=1), model=corpus.title, sentences=count, snapshot=corpus.snapshot)

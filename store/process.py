@@ -10,10 +10,11 @@ import os
 import select
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
-from typing import NamedTuple, NoReturn
+from threading import Lock
+from typing import Literal, NamedTuple, NoReturn
 
 from packaging.requirements import Requirement
 from threadpoolctl import ThreadpoolController
@@ -73,13 +74,42 @@ def _installed(name: str) -> Distribution | None:
         return None
 
 
-def one_thread(api: str | None = None) -> AbstractContextManager[object]:
+@contextmanager
+def one_thread(api: Literal["blas"] | None = None) -> Iterator[None]:
     """Leave the libraries of an interface (`blas`), or all, one thread each within the context.
 
     To find them reads all that the process has mapped, for longer than a small product takes. They come with modules:
-    they are looked for again where modules have been imported since.
+    they are looked for again where modules have been imported since. OpenMP has a limit for each thread of the process,
+    BLAS one for all: the last of the contexts that overlap restores it.
     """
-    return _libraries(len(sys.modules)).limit(limits=1, user_api=api)
+    libraries = _libraries(len(sys.modules))
+    with _BLAS.one_thread(libraries), nullcontext() if api else libraries.limit(limits=1, user_api="openmp"):
+        yield
+
+
+class _Blas:
+    """The limit of BLAS, and how many contexts it is for."""
+
+    def __init__(self) -> None:
+        self._lock, self._contexts = Lock(), 0
+        self._limited: dict[ThreadpoolController, AbstractContextManager[object]] = {}
+
+    @contextmanager
+    def one_thread(self, libraries: ThreadpoolController) -> Iterator[None]:
+        with self._lock:
+            self._contexts += 1
+            if libraries not in self._limited:
+                self._limited[libraries] = libraries.limit(limits=1, user_api="blas")
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._contexts -= 1
+                while self._limited and not self._contexts:
+                    self._limited.popitem()[1].__exit__(None, None, None)
+
+
+_BLAS = _Blas()
 
 
 @lru_cache(maxsize=1)

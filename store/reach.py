@@ -20,7 +20,7 @@ from store.kernels.statistics import source_rows
 from store.means import check_chosen
 from store.process import one_thread
 from store.repository.arrays import array_of
-from store.repository.errors import NotIngested, StoreError
+from store.repository.errors import NotIngested, StoreError, is_integer
 from store.results import MIXING_REMEDY, StageResults
 from store.schema.mixing import TARGET_SOURCES, TARGETS
 from store.schema.model import BOUNDS, SOURCES
@@ -367,6 +367,6 @@ class ReachResults(StageResults):
         layers = self.token_reach.sizes["layer"]
         if layer is None:
             return list(range(layers))
-        if layer not in range(layers):
+        if not is_integer(layer) or layer not in range(layers):
             raise StoreError(f"There is no layer {layer}. Choose one of 0 to {layers - 1}.")
-        return [layer]
+        return [int(layer)]

@@ -1,6 +1,6 @@
 """What heads of a corpus can attend to instead, in sentences that no rule of them was fitted on."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -128,10 +128,14 @@ def ordered_heads(corpus: Corpus, order: str, seed: int = 0) -> list[tuple[int, 
     return list(zip(layers.tolist(), heads.tolist(), strict=True))
 
 
-def checked_heads(corpus: Corpus, heads: Heads) -> list[tuple[int, int]]:
-    """The same heads, each once; StoreError where the model has no such head, or none is given."""
-    for layer, head in heads:
+def checked_heads(corpus: Corpus, heads: Iterable[Sequence[int]]) -> list[tuple[int, int]]:
+    """The same heads, each once; StoreError where these are no heads, the model has no such head, or none is given."""
+    try:
+        pairs = [(layer, head) for layer, head in heads]
+    except (TypeError, ValueError) as error:
+        raise StoreError("A head is a pair of a layer and a head. Give a list of them, such as [(0, 1)].") from error
+    for layer, head in pairs:
         check_head(layer, head, layers=corpus.layers, heads=corpus.heads)
-    if not heads:
+    if not pairs:
         raise StoreError("No head is replaced. Give at least one.")
-    return list(dict.fromkeys((int(layer), int(head)) for layer, head in heads))
+    return list(dict.fromkeys((int(layer), int(head)) for layer, head in pairs))

@@ -11,7 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from store.repository.arrays import Groups, with_written_attributes
-from store.repository.errors import NotIngested, StoreError, is_integer
+from store.repository.errors import NotIngested, check_index
 from store.schema.corpus import CONTINUATION, NO_WORD, PAD
 from store.words import Words
 
@@ -162,7 +162,8 @@ class CorpusText:
         return place if is_there else None
 
     def counted_text(self, sentence: int) -> str:
-        """The text of any sentence that the model was run on."""
+        """The text of any sentence that the model was run on. StoreError where there is no such sentence."""
+        check_index("sentence", sentence, self.counted_sentences)
         return str(self._text.text.variable[sentence].values)
 
     def counted_texts(self, count: int) -> Iterator[list[str]]:
@@ -178,7 +179,8 @@ class CorpusText:
         return {f"{side}_wordpiece": (f"{side}_token", pieces) for side in ("query", "key")}
 
     def counted_wordpieces(self, sentence: int) -> list[str]:
-        """Wordpieces of any sentence that the model was run on."""
+        """Wordpieces of any sentence that the model was run on. StoreError where there is no such sentence."""
+        check_index("sentence", sentence, self.counted_sentences)
         start, size = (int(self._text[name].variable[sentence].values) for name in ("row_start", "row_size"))
         return [str(piece) for piece in self.vocab[self._text.token_id.variable[start : start + size].values]]
 
@@ -205,10 +207,7 @@ class CorpusText:
 
     def sentence_rows(self, sentence: int) -> slice:
         """Rows of the token axis that hold a sentence. StoreError where the corpus has no such sentence."""
-        if not is_integer(sentence):
-            raise StoreError(f"A sentence is a whole number, not {sentence!r}. Give a number from 0.")
-        if not 0 <= sentence < self.n_sentences:
-            raise StoreError(f"sentence={sentence} is out of range. Choose 0 to {self.n_sentences - 1}.")
+        check_index("sentence", sentence, self.n_sentences)
         start = int(self.sentences.row_start.values[sentence])
         return slice(start, start + int(self.sentences.row_size.values[sentence]))
 
@@ -219,6 +218,7 @@ class CorpusText:
 
     def label_name(self, sentence: int) -> str:
         """Label of the sentence's review, empty where it has none; of any sentence that the model was run on."""
+        check_index("sentence", sentence, self.counted_sentences)
         label = int(self.counted_labels[sentence])
         return self.label_names[label] if 0 <= label < len(self.label_names) else ""
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from store.kernels.relations import MentionHeads, WordPairs
 from store.repository.arrays import with_written_attributes
-from store.repository.errors import NotIngested, StoreError
+from store.repository.errors import NotIngested, StoreError, check_index
 from store.schema.corpus import CATEGORIES, GAP, GENDERS, MENTION_KINDS, NO_GOVERNOR
 
 #: `ADJ -> NOUN`: a dependent and its governor, or a governor and its dependent.
@@ -109,18 +109,20 @@ class Words:
         return self.table.sizes["word"]
 
     def rows(self, sentence: int) -> slice:
-        """Rows of the word axis that hold a sentence."""
+        """Rows of the word axis that hold a sentence. StoreError where the corpus has no such sentence."""
+        check_index("sentence", sentence, len(self.size))
         start = int(self.start[sentence])
         return slice(start, start + int(self.size[sentence]))
 
     def text(self, sentence: int) -> str:
-        """Text of a sentence."""
+        """Text of a sentence. StoreError where the corpus has no such sentence."""
+        check_index("sentence", sentence, len(self._texts))
         return str(self._texts[sentence])
 
     def texts(self, rows: slice | NDArray[np.int64]) -> list[str]:
         """Words as they are spelled in the text."""
         places = zip(*(self.table[name].values[rows] for name in _PLACE), strict=True)
-        return [self.text(sentence)[start:stop] for sentence, start, stop in places]
+        return [str(self._texts[sentence])[start:stop] for sentence, start, stop in places]
 
     # -- pairs ----------------------------------------------------------------------------------------
 
@@ -176,6 +178,10 @@ class Words:
         StoreError
             Where nothing of the corpus is called so.
         """
+        if not isinstance(pattern, str):
+            raise StoreError(
+                f"A pattern is a text, not {pattern!r}. Give a relation, or a pattern such as ADJ -> NOUN."
+            )
         if pattern.strip() in self.relations:
             return self.relations[pattern.strip()]
         ends = PATTERN.fullmatch(pattern)

@@ -82,6 +82,12 @@ def faithfulness(vectors: np.ndarray, places: np.ndarray) -> float:
     return float(np.mean(correlations))
 
 
+def test_networks_of_a_single_token_place_it_somewhere(vectors: np.ndarray) -> None:
+    query, key = map(torch.from_numpy, vectors[:, :, :1])
+    found = dict(train(query, key, np.array([1]), components=2, seed=0, steps=2, advance=lambda: None))
+    assert np.isfinite(places_of(found, vectors[:, :, :1])).all()
+
+
 def test_the_same_seed_gives_the_same_network_bit_for_bit(vectors: np.ndarray) -> None:
     first, other = (trained(vectors, steps=20, seed=3) for _ in range(2))
     for name, array in first.items():

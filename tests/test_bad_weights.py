@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file
 
 import store
+from ingest.encode.encoder import _check_finite
 from ingest.encode.loading import load_model, weight_shapes
 from ingest.projections.fits import fit_points
 from ingest.run.checkpoint import find_checkpoint
@@ -40,6 +41,16 @@ def test_a_weight_that_is_no_number_is_refused_by_name(number: float, broken: Pa
 def test_queries_beyond_float16_are_refused_by_layer(broken: Path, complaint: Complaint) -> None:
     change_weights(broken, lambda weights: weights[QUERY].fill_(6e4))
     assert "A query of layer 1 is beyond the range of float16" in complaint(model=broken)
+
+
+def test_a_value_norm_beyond_float16_is_refused_by_layer() -> None:
+    """Of the second token of a block; what follows the tokens is padding."""
+    norms = np.full((2, 3, 4), np.nan, np.float16)
+    norms[..., :2] = 1
+    _check_finite({"value_norm": norms}, 2)
+    norms[1, 2, 1] = np.inf
+    with pytest.raises(IngestError, match=r"^A value norm of layer 1 is beyond the range of float16"):
+        _check_finite({"value_norm": norms}, 2)
 
 
 def test_weights_that_are_all_zero_are_ingested_without_a_warning(broken: Path, ingest: Ingest, tmp_path: Path) -> None:

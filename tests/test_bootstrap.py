@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from store.kernels.intervals import REPLICATES, Replicates, draw_counts, find_segments
+from store.kernels.intervals import REPLICATES, Replicates, ShareReplicates, draw_counts, find_segments
 
 LENGTHS = np.array([2, 3, 1])
 #: Rows of a source: the second of the first sentence, first and last of the second, none of the third.
@@ -124,3 +124,10 @@ def test_a_replicate_that_draws_no_sentence_does_not_count() -> None:
     counts[:, ::2] = 1
     add(drawn_replicates, np.array([0.25, 0.75]), counts)
     np.testing.assert_allclose(drawn_replicates.interval().ravel(), 0.5)
+
+
+@pytest.mark.parametrize(("sentences", "known"), [([0, 0, 0], False), ([0, 0, 1], True)])
+def test_a_share_of_items_of_a_single_sentence_has_no_interval(sentences: list[int], known: bool) -> None:
+    shares = ShareReplicates(())
+    shares.add(np.array([1, 0, 1]), np.array(sentences), draw_counts(0, 0, 2))
+    assert np.isfinite(shares.interval()).all() == known

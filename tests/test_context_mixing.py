@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
+import zarr
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,13 +18,13 @@ from ingest.encode.hooked_model import HookedModel
 from ingest.encode.mixing import ProductEncoder
 from ingest.family import FAMILIES
 from ingest.run.checkpoint import find_checkpoint
-from store.arrival import sentence_shares
+from store.arrival import LONGEST, ArrivalShares, sentence_shares
 from store.kernels.mixing import ProductMap, ResidualNorms, layer_matrix, mixing_matrix, mixing_products, roll_out
 from store.mixing import context_mixing
 from store.repository.errors import NotIngested, StoreError
 from store.schema.corpus import CLS, FIRST, SEP
 from store.schema.features import point_names
-from store.schema.mixing import ORIGINS
+from store.schema.mixing import ORIGINS, STORED_METHODS
 from store.schema.model import SOURCES
 from store.snapshot import open_snapshot
 from store.verify import verify
@@ -230,6 +231,18 @@ def test_what_arrives_is_the_mean_over_the_sentences_of_the_sample(corpus: store
     assert (low < own.values).all()
     assert (own.values < high).all()
     np.testing.assert_allclose(mixing.arrival.sel(source="word").sum("origin").values, 1, atol=1e-6)
+
+
+def test_where_every_sentence_is_too_long_the_shares_are_missing() -> None:
+    shape = (len(STORED_METHODS), len(ORIGINS), len(SOURCES), 2)
+    model = zarr.group(zarr.storage.MemoryStore())
+    model.create_array("mixing/arrival", shape=shape, dtype="f4")
+    model.create_array("mixing/scale", data=np.ones(2, np.float32))
+    spans = np.array([[0, LONGEST + 1], [LONGEST + 1, 3 * LONGEST]])
+    shares = ArrivalShares.of(model, spans, np.zeros(3 * LONGEST, np.uint8), seed=0)
+    assert (shares.mean.shape, shares.interval.shape, shares.sentences) == (shape, (2, *shape), 0)
+    assert np.isnan(shares.mean).all()
+    assert np.isnan(shares.interval).all()
 
 
 @pytest.mark.slow

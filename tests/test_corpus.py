@@ -124,7 +124,25 @@ def test_an_unknown_sentence_is_refused(sentence: int, odd_corpus: store.Corpus)
         odd_corpus.sentence_rows(sentence)
 
 
-@pytest.mark.parametrize("sentence", ["1", 1.0, None])
+@pytest.mark.parametrize("method", ["counted_text", "counted_wordpieces", "label_name"])
+@pytest.mark.parametrize("sentence", [-1, 40])
+def test_an_unknown_counted_sentence_is_refused(method: str, sentence: int, odd_corpus: store.Corpus) -> None:
+    with pytest.raises(StoreError, match=rf"^sentence={sentence} is out of range\. Choose 0 to 39\.$"):
+        getattr(odd_corpus, method)(sentence)
+
+
+@pytest.mark.parametrize("query", [-1, 10**6])
+def test_a_query_that_a_sentence_does_not_have_is_refused(query: int, odd_corpus: store.Corpus) -> None:
+    with pytest.raises(StoreError, match=rf"^query={query} is out of range\."):
+        odd_corpus.weights(0, queries=np.array([query]))
+
+
+def test_points_of_a_layer_that_is_not_there_are_refused(odd_corpus: store.Corpus) -> None:
+    with pytest.raises(StoreError, match=r"^There is no head L-1 H0\. Choose one of L0 to L2 and H0 to H3\.$"):
+        odd_corpus.places(odd_corpus.views[0], odd_corpus.rows[:2], layer=-1)
+
+
+@pytest.mark.parametrize("sentence", ["1", 1.0, None, True])
 def test_a_sentence_is_named_by_a_whole_number(sentence: Any, odd_corpus: store.Corpus) -> None:
     with pytest.raises(StoreError, match=rf"^A sentence is a whole number, not {sentence!r}\. Give a number from 0\.$"):
         odd_corpus.sentence_rows(sentence)

@@ -16,7 +16,7 @@ from dashboard.roles.dictionary import PAIRS, dictionary_part
 from dashboard.web.context import resolve
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
-from store import Corpus, open_corpus
+from store import Corpus, StoreError, open_corpus
 from store.dictionary import LEAST_AT_POSITION, LEAST_COUNTED, LEAST_SENTENCES
 from store.kernels.dictionary import FARTHEST, offset_logits, strongest_pairs
 from store.rules import RuleSentences
@@ -38,6 +38,12 @@ def client(roles_store: str) -> FlaskClient:
 @pytest.fixture(scope="module")
 def found(corpus: Corpus) -> xr.Dataset:
     return corpus.head_dictionary(LAYER, HEAD)
+
+
+def test_a_head_that_is_not_there_has_neither_a_dictionary_nor_a_predicted_pattern(corpus: Corpus) -> None:
+    for read in (corpus.head_dictionary, lambda layer, head: corpus.predicted_pattern(0, layer=layer, head=head)):
+        with pytest.raises(StoreError, match=r"^There is no head L99 H0\. Choose one of L0 to L1 and H0 to H1\.$"):
+            read(99, 0)
 
 
 # -- kernels ------------------------------------------------------------------------------------------

@@ -110,9 +110,12 @@ def test_metrics_are_of_what_a_family_adds_to_scores(family: str, ingest: Callab
         assert ours == pytest.approx(metrics_of(own), abs=2e-3, rel=2e-3, nan_ok=True)
 
 
-def test_no_sentence_is_refused(tiny_store: str) -> None:
-    with pytest.raises(StoreError, match="There are no metrics of 0 sentences"):
-        headscape.headvis_metrics(open_corpus(tiny_store), 0)
+@pytest.mark.parametrize("sentences", [0, 2.5, "3", True])
+def test_metrics_are_of_a_whole_number_of_sentences(sentences: Any, tiny_store: str) -> None:
+    with pytest.raises(
+        StoreError, match=rf"^There are no metrics of {sentences!r} sentences\. Give at least 1, a whole"
+    ):
+        headscape.headvis_metrics(open_corpus(tiny_store), sentences)
 
 
 def test_metrics_of_a_sentence_in_parts_are_those_of_the_whole() -> None:

@@ -107,6 +107,15 @@ def test_an_interval_of_equal_sentences_is_their_number() -> None:
     np.testing.assert_allclose(interval, np.stack([HypothesisCounts(counts).measures] * 2))
 
 
+def test_a_head_with_named_keys_in_a_single_sentence_has_no_interval() -> None:
+    """Of three sentences the first head has named keys in one, the second in two."""
+    named, nothing = (counted(attending_to_next(), keys) for keys in (NEXT, np.zeros((5, 5), bool)))
+    sentences = [np.hstack(own) for own in ((named, named), (nothing, named), (nothing, nothing))]
+    interval = HypothesisCounts(np.stack(sentences, axis=-1)).interval(draw_counts(0, 0, 3))
+    assert np.isnan(interval[..., 0]).all()
+    np.testing.assert_allclose(interval[:, list(MEASURES).index("precision"), 1], 1)
+
+
 @pytest.fixture(scope="module")
 def corpus(tiny_store: str) -> Corpus:
     return open_corpus(tiny_store)

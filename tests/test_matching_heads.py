@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -162,13 +161,16 @@ def test_the_page_says_why_a_model_is_not_compared(changes: dict[str, Any], why:
 
 
 def test_models_on_other_tokens_are_not_matched() -> None:
-    own, other = (
-        SimpleNamespace(
-            title=name, attributes={"corpus": name}, corpus_attributes=MADE_FROM | {"name": name, "data_identity": name}
-        )
-        for name in ("imdb", "news")
-    )
+    own, other = object.__new__(Corpus), object.__new__(Corpus)
+    for corpus, name in ((own, "imdb"), (other, "news")):
+        corpus.title, corpus.attributes = name, {"corpus": name}
+        corpus.corpus_attributes = MADE_FROM | {"name": name, "data_identity": name}
     with pytest.raises(
         StoreError, match=r"^news was ingested on news, not on imdb\. Ingest both models on the same sentences\.$"
     ):
-        headscape.match(cast(Corpus, own), cast(Corpus, other))
+        headscape.match(own, other)
+
+
+def test_only_opened_models_are_matched() -> None:
+    with pytest.raises(StoreError, match=r"^3 is no opened model\. Open one with headscape\.open\.$"):
+        headscape.match(object.__new__(Corpus), cast(Corpus, 3))

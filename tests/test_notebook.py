@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import plotly.io as pio
@@ -32,6 +32,23 @@ def test_open_gives_the_corpus_of_the_newest_publication(tiny_store: str, tiny_c
 def test_open_refuses_an_unknown_model_in_one_sentence(tiny_store: str) -> None:
     with pytest.raises(store.StoreError, match="There is no model 'bert'"):
         headscape.open(tiny_store, "bert")
+
+
+def test_open_refuses_a_snapshot_that_is_no_text_in_one_sentence(tiny_store: str) -> None:
+    with pytest.raises(store.StoreError, match=r"^There is no snapshot 5\. List them with `headscape describe`\.$"):
+        headscape.open(tiny_store, snapshot=cast(str, 5))
+
+
+def test_show_draws_a_whole_number_of_tokens(tiny_corpus: store.Corpus) -> None:
+    with pytest.raises(
+        store.StoreError, match=r"^The drawn tokens are a whole number, not 2\.5\. Give a number from 1"
+    ):
+        headscape.show(tiny_corpus, 0, 0, tokens=cast(int, 2.5))
+
+
+def test_an_opened_store_refuses_an_unknown_context_mixing_as_a_store_does(tiny_store: str) -> None:
+    with pytest.raises(store.StoreError, match=r"no context mixing by 'foo'\. Choose one of: attention, .*decompx\.$"):
+        headscape.open(tiny_store).context_mixing(0, "foo")
 
 
 def test_show_draws_queries_and_keys_at_their_stored_places(tiny_corpus: store.Corpus) -> None:

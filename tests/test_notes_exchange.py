@@ -389,6 +389,8 @@ def test_a_notebook_reads_the_notes_as_a_table(file_notes: Notes, tmp_path: Path
     (row,) = table.to_dict("records")
     assert (row["id"], row["kind"], row["target"], row["tags"]) == (note.id, "head", HEAD.key, ("a",))
     assert headscape.notes("", str(tmp_path / "none.sqlite3")).columns.equals(table.columns)
+    assert headscape.notes(tmp_path, tmp_path / "notes.sqlite3").equals(table)
+    assert f"Columns {', '.join(table.columns)}." in str(headscape.notes.__doc__)
 
 
 def test_the_table_of_a_notebook_names_who_imported_a_note(file_notes: Notes, other: Notes) -> None:

@@ -11,7 +11,10 @@ import xarray as xr
 import store
 from ingest import pipeline
 from ingest.heads import pairs as stage
+from store.kernels import attention
 from store.kernels.attention import Pairs, admitted_pairs, combine, distinct_largest, merge_pairs, strongest_pairs
+from store.kernels.bias import AttentionBias, LayerBias
+from store.kernels.mask import Mask
 from store.repository.errors import StoreError
 from store.schema.corpus import CLS, PAD, SEP
 from store.schema.model import PAIR_NUMBERS
@@ -60,6 +63,20 @@ def in_batch(vectors: tuple[np.ndarray, np.ndarray], *, count: int) -> Pairs:
     return strongest_pairs(*vectors, ROWS, admitted_pairs(PIECES, FLAGS, ROWS >= 0), count=count)
 
 
+@pytest.mark.parametrize("at_once", [1, 12, 49])
+def test_pairs_of_long_sentences_in_parts_are_those_of_the_whole(
+    at_once: int, vectors: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of heads that see no later token: a part has its own mask."""
+    bias, admitted = AttentionBias([LayerBias(Mask(causal=True))]), admitted_pairs(PIECES, FLAGS, ROWS >= 0)
+    whole = strongest_pairs(*vectors, ROWS, admitted, count=4, bias=bias)
+    monkeypatch.setattr(attention, "AT_ONCE", at_once)
+    parts = strongest_pairs(*vectors, ROWS, admitted, count=4, bias=bias)
+    assert (whole.query_token[:, :2] > whole.key_token[:, :2]).all()
+    for name in PAIR_NUMBERS:
+        np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), rtol=1e-5)
+
+
 def batch_by_hand(vectors: tuple[np.ndarray, np.ndarray], head: int, *, count: int) -> ScoredPairs:
     pairs: ScoredPairs = []
     for sentence, length in enumerate((ROWS >= 0).sum(axis=1)):
@@ -88,7 +105,7 @@ def test_ranks_without_a_pair_are_empty(vectors: tuple[np.ndarray, np.ndarray]) 
 
 def test_neither_special_tokens_nor_padding_nor_a_token_with_itself_make_a_pair() -> None:
     admitted = admitted_pairs(PIECES, FLAGS, ROWS >= 0)
-    sentence, query, key = np.unravel_index(admitted.places, (2, 5, 5))
+    sentence, query, key = np.unravel_index(admitted.whole[0], (2, 5, 5))
     positions = set(zip(ROWS[sentence, query].tolist(), ROWS[sentence, key].tolist(), strict=True))
     assert positions == {(11, 12), (12, 11), (11, 13), (13, 11), (12, 13), (13, 12), (21, 22), (22, 21)}
 

@@ -30,6 +30,18 @@ def test_explained_share_is_that_of_the_squared_singular_values() -> None:
     np.testing.assert_allclose(explained, squares[:2] / squares.sum())
 
 
+@pytest.mark.parametrize("points", [1, 2])
+def test_axes_that_few_points_do_not_have_are_0(points: int) -> None:
+    """Two points vary along the line between them alone."""
+    vectors = np.array([[1.0, 2, 3, 4], [4, 2, 7, 4]])[:points]
+    mean, axes, explained = fit_pca(vectors, components=3)
+    assert (axes.shape, explained.tolist()) == ((3, 4), pytest.approx([points - 1, 0, 0]))
+    np.testing.assert_array_equal(mean, [[1, 2, 3, 4], [2.5, 2, 5, 4]][points - 1])
+    np.testing.assert_allclose(np.abs(axes[0]) * 5, [[0] * 4, [3, 0, 4, 0]][points - 1], atol=1e-9)
+    assert not axes[points:].any()
+    np.testing.assert_allclose(place(vectors, mean, axes)[:, 1:], 0, atol=1e-9)
+
+
 def test_the_same_points_give_the_same_axes_bit_for_bit() -> None:
     points = stretched_points()
     first, second = fit_pca(points, components=2), fit_pca(points.copy(), components=2)

@@ -349,8 +349,8 @@ def test_an_unknown_kind_or_target_is_told_with_the_known_ones(tiny_corpus: stor
         tiny_corpus.reach_by("wordpiece", "sep")
 
 
-@pytest.mark.parametrize("layer", [-1, 99])
-def test_a_layer_that_is_not_there_is_told_with_those_there_are(layer: int, tiny_corpus: store.Corpus) -> None:
+@pytest.mark.parametrize("layer", [-1, 99, 1.0, True])
+def test_a_layer_that_is_not_there_is_told_with_those_there_are(layer: Any, tiny_corpus: store.Corpus) -> None:
     with pytest.raises(StoreError, match=rf"There is no layer {layer}\. Choose one of 0 to 1\."):
         tiny_corpus.reach_by("wordpiece", layer=layer)
 

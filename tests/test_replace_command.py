@@ -83,6 +83,10 @@ def test_a_notebook_is_told_of_a_replacement_that_there_is_not(corpus: Corpus) -
         headscape.replace(corpus, [(0, 1)], "noise")  # type: ignore[arg-type]
     with pytest.raises(StoreError, match="Give at least one"):
         headscape.replace(corpus, [])
+    with pytest.raises(
+        StoreError, match=r"^The sentences of a sample are a whole number, not 2\.5\. Give a number from"
+    ):
+        headscape.replace(corpus, [(0, 0)], "off", sentences=2.5)  # type: ignore[arg-type]
 
 
 def test_heads_come_best_explained_first_or_drawn_by_a_seed(corpus: Corpus) -> None:

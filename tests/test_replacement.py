@@ -1,5 +1,7 @@
 """What stands in for the pattern of a head, and how far vectors change: `store.kernels.replacement` and `store.replacement`."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -11,7 +13,8 @@ from store.kernels.intervals import draw_counts
 from store.kernels.mask import Mask
 from store.kernels.replacement import FARTHEST, MeanPatterns, VectorChange, spearman
 from store.kernels.rules import RULES
-from store.replacement import RulePatterns, RuleReader, judged_sentences
+from store.replacement import RulePatterns, RuleReader, checked_heads, judged_sentences
+from store.repository.errors import StoreError
 from store.schema.corpus import CLS, SEP
 
 LENGTHS = (4, 9, 30, 31)
@@ -89,6 +92,30 @@ def test_equal_values_have_their_mean_rank() -> None:
     own, other = np.array([1.0, 2, 2, 3, 3, 3]), np.array([2.0, 1, 5, 5, 4, 9])
     assert spearman(own, other) == pytest.approx(scipy.stats.spearmanr(own, other).statistic)
     assert np.isnan(spearman(own, np.ones(6)))
+
+
+@pytest.mark.parametrize("sentences", [2, 3])
+def test_the_interval_of_sentences_that_all_change_the_same_has_no_width(sentences: int) -> None:
+    found = VectorChange(np.full(sentences, 0.2), 1, 1, 1).interval(draw_counts(0, 0, sentences))
+    assert found == pytest.approx((0.2, 0.2))
+
+
+def test_a_single_sentence_has_no_interval() -> None:
+    assert np.isnan(VectorChange(np.array([0.2]), 1, 1, 1).interval(draw_counts(0, 0, 1))).all()
+
+
+HEADS = [(0, 1), (1, 0)]
+
+
+@pytest.mark.parametrize("heads", [zip(*np.array(HEADS).T, strict=True), np.array(HEADS), [*HEADS, (0, 1)]])
+def test_heads_are_read_from_anything_that_gives_pairs(heads: Any, tiny_corpus: Corpus) -> None:
+    assert checked_heads(tiny_corpus, heads) == HEADS
+
+
+@pytest.mark.parametrize("heads", [(0, 1), 3, [(0, 1, 2)], "01"])
+def test_what_is_no_pair_is_no_head(heads: Any, tiny_corpus: Corpus) -> None:
+    with pytest.raises(StoreError, match=r"A head is a pair .* such as \[\(0, 1\)\]"):
+        checked_heads(tiny_corpus, heads)
 
 
 def test_the_interval_holds_the_mean() -> None:

@@ -1,6 +1,7 @@
 """Numbers that the driver of an ingest computes are the same bit for bit, however many threads it has."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,11 +9,12 @@ import numpy as np
 import pytest
 import torch
 import zarr
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from ingest.encode.hooked_model import HookedModel
 from ingest.heads.divergence import _of_draws
 from ingest.text.blocks import PlannedCorpus, plan
+from store.process import one_thread
 
 #: Features of a layer: with so many, two threads add the squares in another order than one.
 FEATURES = 384
@@ -62,3 +64,18 @@ def test_intervals_do_not_depend_on_the_number_of_threads(with_threads: Callable
     alone, together = (with_threads(count, lambda: _of_draws(group, corpus, 0)) for count in (1, 2))
     for one, other in zip(alone, together, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def blas_threads() -> set[int]:
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+def test_the_last_of_two_contexts_that_overlap_gives_blas_its_threads_back() -> None:
+    first, last = ExitStack(), ExitStack()
+    with threadpool_limits(2, "blas"):
+        first.enter_context(one_thread("blas"))
+        last.enter_context(one_thread())
+        first.close()
+        assert blas_threads() == {1}
+        last.close()
+        assert blas_threads() == {2}

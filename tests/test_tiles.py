@@ -12,7 +12,8 @@ from zarr.abc.store import ByteRequest, SuffixByteRequest
 from zarr.codecs import Crc32cCodec, ZstdCodec
 
 from store.repository.arrays import Groups
-from store.repository.tiles import TileReader, is_tiled
+from store.repository.errors import StoreError
+from store.repository.tiles import TileReader, is_tiled, read_rows
 from store.repository.zarr_internals import is_damage
 
 SHAPE, SHARD, TILE = (4, 6, 70), (2, 6, 32), (1, 3, 8)
@@ -59,6 +60,20 @@ def test_every_selection_is_what_zarr_reads(group: zarr.Group, selection: tuple[
     array = group["tiled"]
     assert isinstance(array, zarr.Array)
     np.testing.assert_array_equal(_lazy(group)[selection].values, array.oindex[selection])
+
+
+@pytest.mark.parametrize("rows", [[5, 3, 3, 60], [60, 1], [4, 5, 6], []])
+def test_rows_of_tokens_are_read_in_any_order(group: zarr.Group, rows: list[int]) -> None:
+    array = group["tiled"]
+    assert isinstance(array, zarr.Array)
+    found = read_rows(_lazy(group), np.array(rows, np.int64))
+    np.testing.assert_array_equal(found, np.asarray(array[:])[..., np.array(rows, np.intp)])
+
+
+@pytest.mark.parametrize("row", [-1, 70])
+def test_a_row_that_is_not_there_is_refused(group: zarr.Group, row: int) -> None:
+    with pytest.raises(StoreError, match=rf"^row={row} is out of range\. Choose 0 to 69\.$"):
+        read_rows(_lazy(group), np.array([row, 3]))
 
 
 class Counting(TileReader):

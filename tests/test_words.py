@@ -1,5 +1,7 @@
 """Words of a corpus, the pattern between them, and which word each attends to most."""
 
+from typing import cast
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -163,3 +165,18 @@ def test_points_have_the_grammar_of_their_words(bank_corpus: store.Corpus) -> No
 
 def test_a_corpus_without_words_has_no_columns_of_them(tiny_corpus: store.Corpus) -> None:
     assert not {"part_of_speech", "relation", "lemma"} & set(columns(tiny_corpus))
+
+
+def test_a_pattern_that_is_no_text_is_refused(bank_corpus: store.Corpus) -> None:
+    with pytest.raises(StoreError, match=r"^A pattern is a text, not 5\. Give a relation, or a pattern such as ADJ"):
+        bank_corpus.words.find_pairs(cast(str, 5))
+
+
+@pytest.mark.parametrize("sentence", [-1, 10**6])
+def test_a_sentence_that_is_not_there_has_no_words(sentence: int, bank_corpus: store.Corpus) -> None:
+    words = bank_corpus.words
+    for read in (words.text, words.rows):
+        with pytest.raises(
+            StoreError, match=rf"^sentence={sentence} is out of range\. Choose 0 to {len(words.size) - 1}"
+        ):
+            read(sentence)

@@ -11,7 +11,7 @@ from store import Corpus, open_corpus
 from store.__main__ import STORE
 from store.process import check_extra, end, until_pipe_closes
 from store.replacement import INSTEAD, ORDERS, SENTENCES, Heads, checked_heads, ordered_heads
-from store.repository.errors import StoreError
+from store.repository.errors import StoreError, is_integer
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -60,6 +60,8 @@ def _by_model(corpus: Corpus, kinds: "Sequence[Instead]", sentences: int, measur
     for instead in kinds:
         if instead not in INSTEAD:
             raise StoreError(f"There is no replacement {instead!r}. Choose one of: {', '.join(INSTEAD)}.")
+    if not is_integer(sentences):
+        raise StoreError(f"The sentences of a sample are a whole number, not {sentences!r}. Give a number from 1.")
     if sentences < 1:
         raise StoreError(f"A sample of {sentences} sentences is too small. Give at least 1.")
     for extra in ("dashboard", "ingest"):

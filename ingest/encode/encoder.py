@@ -169,12 +169,12 @@ class BlockBuffers:
 
 
 def _check_finite(arrays: Mapping[str, NDArray[np.floating]], tokens: int) -> None:
-    """A query or key beyond float16 would make every number that follows from it none."""
-    for role in ROLES & arrays.keys():
+    """A query, key or value norm beyond float16 would make every number that follows from it none."""
+    for role in {*ROLES, "value_norm"} & arrays.keys():
         layers = (layer for layer, values in enumerate(arrays[role]) if not _is_finite(values[:, :tokens]))
         if (layer := next(layers, None)) is not None:
             raise IngestError(
-                f"A {role} of layer {layer} is beyond the range of float16, so its attention cannot be stored. "
+                f"A {role.replace('_', ' ')} of layer {layer} is beyond the range of float16, so its attention cannot be stored. "
                 "Give a --model whose weights are those of a trained BERT."
             )
 

@@ -221,7 +221,8 @@ def train(
     """
     generator = torch.Generator().manual_seed(seed)
     vectors = torch.stack([query, key], dim=1)
-    mean, spread = vectors.mean(dim=2, keepdim=True), vectors.std(dim=2, keepdim=True) + 1e-6
+    mean = vectors.mean(dim=2, keepdim=True)
+    spread = vectors.std(dim=2, keepdim=True, correction=min(1, vectors.shape[2] - 1)) + 1e-6
     standardized = (vectors - mean) / spread
     networks = Networks(len(query), query.shape[-1], components, generator=generator, device=query.device)
     lessons = Lessons(vectors, sizes, generator, most_kept=most_kept, bias=bias)

@@ -10,6 +10,9 @@ The pairs of a head are those of the highest logits, each combination of two wor
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -25,6 +28,10 @@ Groups = Sequence[tuple[int, ...]]
 #: Tokens that form no pair. Idle heads attend to them (Clark et al. 2019, section 3.2): in 45 of the 72 heads of the
 #: default model they would be in more than half of the 100 highest-scoring pairs (300 sentences of IMDB).
 NO_PAIR = IDLE | PAD
+#: Pairs of tokens of a batch that are looked at once to find the strongest: each takes up to 190 bytes.
+AT_ONCE = 1 << 20
+#: Pairs: flat indices into (sentence, query_token, key_token), and both wordpieces as one number.
+Places = tuple[NDArray[np.intp], NDArray[np.int64]]
 Number = TypeVar("Number", bound=np.generic)
 
 
@@ -275,11 +282,24 @@ def _share(mixed: AnyArray, preserved: AnyArray) -> AnyArray:
     return mixed / xp.clip(mixed + preserved, xp.finfo(mixed.dtype).tiny, None)
 
 
-class Admitted(NamedTuple):
-    """Admitted pairs of a batch: flat indices into (sentence, query_token, key_token), and both wordpieces as one number."""
+@dataclass(frozen=True)
+class Admitted:
+    """Wordpieces of a batch, and which tokens are in pairs: (sentence, token)."""
 
-    places: NDArray[np.intp]
-    combination: NDArray[np.int64]
+    pieces: NDArray[np.integer]
+    tokens: NDArray[np.bool_]
+
+    @cached_property
+    def whole(self) -> Places:
+        """Those of the whole batch; layers share them."""
+        return self.within(slice(None), slice(None))
+
+    def within(self, sentences: slice, queries: slice) -> Places:
+        """Those of some sentences and some of their queries, with indices into these alone."""
+        pieces, tokens, place = self.pieces[sentences], self.tokens[sentences], np.arange(self.tokens.shape[1])
+        pair = tokens[:, queries, None] & tokens[:, None] & (place[queries, None] != place)
+        sentence, query, key = np.nonzero(pair)
+        return np.flatnonzero(pair), combine(pieces[:, queries][sentence, query], pieces[sentence, key])
 
 
 class Pairs(NamedTuple):
@@ -307,10 +327,7 @@ def admitted_pairs(pieces: NDArray[np.integer], flags: NDArray[np.uint8], real: 
     pieces, flags, real
         (sentence, token): wordpiece, token flags, False for padding.
     """
-    token = real & ((flags & NO_PAIR) == 0)
-    pair = token[:, :, None] & token[:, None, :] & ~np.eye(token.shape[1], dtype=bool)
-    sentence, query, key = np.nonzero(pair)
-    return Admitted(np.flatnonzero(pair), combine(pieces[sentence, query], pieces[sentence, key]))
+    return Admitted(pieces, real & ((flags & NO_PAIR) == 0))
 
 
 def strongest_pairs(
@@ -339,18 +356,27 @@ def strongest_pairs(
     -------
     (head, rank), largest logit first. Weights are those of the softmax over all tokens of the sentence.
     """
-    logits = attention_logits(query, key, bias=bias)
+    sentences, tokens = rows.shape
+    if rows.size * tokens <= AT_ONCE:
+        return _at(attention_logits(query, key, bias=bias), admitted.whole, rows, count)
+    parts, step, every = [], max(1, AT_ONCE // tokens), np.arange(tokens)
+    for index, first in product(range(sentences), range(0, tokens, step)):
+        own, some = slice(index, index + 1), slice(first, first + step)
+        logits = attention_logits(query[:, own, some], key[:, own], bias=bias and bias.at(every[some], every))
+        parts.append(_at(logits, admitted.within(own, some), rows[own], count, first))
+    pieces = np.zeros(rows.max() + 2, np.int64)  # the last one for padding
+    pieces[rows] = admitted.pieces
+    return merge_pairs(parts, pieces, count=count)
+
+
+def _at(logits: NDArray[np.float32], places: Places, rows: NDArray[np.int64], count: int, first: int = 0) -> Pairs:
+    """The strongest of logits (head, sentence, query_token, key_token) of the queries from the first on."""
     chosen = np.full((len(logits), count), -1, np.intp)
     for head, ranks in zip(logits, chosen, strict=True):
-        values = head.reshape(-1)[admitted.places]
-        among = distinct_largest(values, admitted.combination, count=count)
+        values = head.reshape(-1)[places[0]]
+        among = distinct_largest(values, places[1], count=count)
         among = among[np.isfinite(values[among])]
-        ranks[: len(among)] = admitted.places[among]
-    return _at(logits, chosen, rows)
-
-
-def _at(logits: NDArray[np.float32], chosen: NDArray[np.intp], rows: NDArray[np.int64]) -> Pairs:
-    """Pairs at flat indices (head, rank) into logits (head, sentence, query_token, key_token); -1 for no pair."""
+        ranks[: len(among)] = places[0][among]
     sentence, query, key = np.unravel_index(np.maximum(chosen, 0), logits.shape[1:])
     row = logits[np.arange(len(logits))[:, None], sentence, query]
     weight = softmax(np.where(rows[sentence] >= 0, row, np.float32(-np.inf)))
@@ -359,7 +385,7 @@ def _at(logits: NDArray[np.float32], chosen: NDArray[np.intp], rows: NDArray[np.
         np.where(missing, np.float32(np.nan), np.take_along_axis(values, key[..., None], axis=-1)[..., 0])
         for values in (row, weight)
     )
-    query_token, key_token = (np.where(missing, -1, rows[sentence, token]) for token in (query, key))
+    query_token, key_token = (np.where(missing, -1, rows[sentence, token]) for token in (query + first, key))
     return Pairs(query_token, key_token, logit, weight)
 
 
@@ -414,11 +440,9 @@ def _strongest_of(candidates: Pairs, head: int, pieces: NDArray[np.integer], cou
     there = np.flatnonzero(candidates.query_token[head] >= 0)
     query, key = candidates.query_token[head, there], candidates.key_token[head, there]
     among = there[distinct_largest(candidates.logit[head, there], combine(pieces[query], pieces[key]), count=count)]
+    tokens = (_filled(each[head, among], count, -1) for each in (candidates.query_token, candidates.key_token))
     return Pairs(
-        _filled(candidates.query_token[head, among], count, -1),
-        _filled(candidates.key_token[head, among], count, -1),
-        _filled(candidates.logit[head, among], count, np.nan),
-        _filled(candidates.weight[head, among], count, np.nan),
+        *tokens, *(_filled(each[head, among], count, np.nan) for each in (candidates.logit, candidates.weight))
     )
 
 

@@ -41,7 +41,7 @@ class HypothesisCounts(NamedTuple):
         return _measures(self.counts.sum(axis=-1))
 
     def interval(self, drawn: NDArray[np.floating]) -> NDArray[np.float64]:
-        """95% percentile intervals (bound, measure, head), by bootstrap over sentences.
+        """95% percentile intervals (bound, measure, head), by bootstrap over sentences; NaN where fewer than two have named keys.
 
         Parameters
         ----------
@@ -53,7 +53,7 @@ class HypothesisCounts(NamedTuple):
         if known.sum() < 2:
             return np.full((len(PERCENTILES), *replicates.shape[:-1]), np.nan)
         bounds: NDArray[np.float64] = np.percentile(replicates[..., known], PERCENTILES, axis=-1)
-        return bounds
+        return np.where((self.counts[_NAMED] > 0).sum(axis=-1) > 1, bounds, np.nan)
 
 
 def count_sentence(

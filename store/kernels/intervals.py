@@ -198,17 +198,19 @@ class ShareReplicates:
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.sums = np.zeros((*shape, REPLICATES))
         self.items = np.zeros(REPLICATES)
+        self.sentences = 0
 
     def add(
         self, values: NDArray[np.bool_ | np.integer], sentence: NDArray[np.integer], counts: NDArray[np.floating]
     ) -> None:
         """Add items with their values (..., item), sentences (item,) and the counts (sentence, replicate) of these.
 
-        Items of a sentence are summed first: of whole numbers float32 loses nothing below 2^24.
+        All items of a sentence are added at once. They are summed first: of whole numbers float32 loses nothing below 2^24.
         """
         order = np.argsort(sentence, kind="stable")
         present, start, size = np.unique(sentence[order], return_index=True, return_counts=True)
         drawn = counts[present].astype(np.float32)
+        self.sentences += len(present)
         if len(present):
             sums = np.add.reduceat(values[..., order], start, axis=-1, dtype=np.float32)
             # One product of two matrices: numpy would multiply a stack of them one by one.
@@ -216,9 +218,9 @@ class ShareReplicates:
             self.items += size.astype(np.float32) @ drawn
 
     def interval(self) -> NDArray[np.float64]:
-        """95% percentile intervals of the shares (bound, ...); NaN where no replicate has an item."""
+        """95% percentile intervals of the shares (bound, ...); NaN where fewer than two sentences have an item."""
         drawn = self.items > 0
-        if not drawn.any():
+        if self.sentences < 2:
             return np.full((len(PERCENTILES), *self.sums.shape[:-1]), np.nan)
         return np.percentile(self.sums[..., drawn] / self.items[drawn], PERCENTILES, axis=-1)
 

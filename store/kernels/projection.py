@@ -169,13 +169,20 @@ def fit_pca(points: Floats, *, components: int) -> tuple[Floats, Floats, Floats]
 
     Returns
     -------
-    Mean (feature), axes (component, feature), share of the variance on each axis (component), 0 where nothing varies.
+    Mean (feature), axes (component, feature), share of the variance on each axis (component), 0 where nothing varies. Axes that so few points
+    or features do not have are 0.
     """
     from sklearn.decomposition import PCA
 
+    found = min(components, *points.shape)
+    if len(points) < 2:
+        return points.mean(axis=0), np.zeros((components, points.shape[1]), points.dtype), np.zeros(components)
     with np.errstate(invalid="ignore"):
-        pca = PCA(n_components=components, svd_solver="covariance_eigh").fit(points)
-    return pca.mean_, pca.components_, np.nan_to_num(pca.explained_variance_ratio_)
+        pca = PCA(n_components=found, svd_solver="covariance_eigh").fit(points)
+    axes, shares = pca.components_, np.nan_to_num(pca.explained_variance_ratio_)
+    if found < components:
+        axes, shares = np.pad(axes, ((0, components - found), (0, 0))), np.pad(shares, (0, components - found))
+    return pca.mean_, axes, shares
 
 
 def place(points: AnyArray, mean: AnyArray, axes: AnyArray) -> AnyArray:

@@ -129,9 +129,11 @@ class VectorChange:
         return self.mean / self.distance if self.distance else np.nan
 
     def interval(self, drawn: NDArray[np.floating]) -> tuple[float, float]:
-        """95% interval of `mean`, by bootstrap with the counts (sentence, replicate) of `intervals.draw_counts`."""
-        means = self.changes @ drawn / np.maximum(drawn.sum(axis=0), 1)
-        low, high = np.percentile(means, PERCENTILES)
+        """95% interval of `mean`, by bootstrap with the counts (sentence, replicate) of `intervals.draw_counts`; NaN of a single sentence."""
+        if len(self.changes) < 2:
+            return np.nan, np.nan
+        counts = drawn[:, drawn.any(axis=0)]
+        low, high = np.percentile(self.changes @ counts / counts.sum(axis=0), PERCENTILES)
         return float(low), float(high)
 
 

@@ -69,13 +69,21 @@ def check_head(layer: int, head: int, *, layers: int, heads: int) -> None:
         )
 
 
+def check_index(name: str, number: int, size: int) -> None:
+    """Raise StoreError where there is no such sentence, or whatever the name says, among so many. They count from 0."""
+    if not is_integer(number):
+        raise StoreError(f"A {name} is a whole number, not {number!r}. Give a number from 0.")
+    if not 0 <= number < size:
+        raise StoreError(f"{name}={number} is out of range. Choose 0 to {size - 1}.")
+
+
 def is_integer(number: object) -> bool:
-    """Of Python or of numpy."""
+    """Of Python or of numpy; True and False are none."""
     try:
         index(number)  # type: ignore[arg-type]
     except TypeError:
         return False
-    return True
+    return not isinstance(number, bool)
 
 
 def enter_process() -> None:

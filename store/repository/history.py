@@ -69,7 +69,15 @@ def history(repository: Repository, url: str, *, snapshot: str | None = None) ->
 
 
 def snapshot_id(repository: Repository, url: str, name: str) -> str:
-    """The id of the publication that a name means: an id, or the characters of one that pages show; else the name."""
+    """The id of the publication that a name means: an id, or the characters of one that pages show; else the name.
+
+    Raises
+    ------
+    SnapshotNotFound
+        Where the name is no text.
+    """
+    if not isinstance(name, str):
+        raise SnapshotNotFound(f"There is no snapshot {name!r}. List them with `headscape describe`.")
     if len(name) != SHORT_ID:
         return name
     ids = [publication.snapshot for publication in history(repository, url)]

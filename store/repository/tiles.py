@@ -22,6 +22,7 @@ from zarr.abc.store import ByteRequest, RangeByteRequest, SuffixByteRequest
 from zarr.buffer import default_buffer_prototype
 from zarr.codecs import BytesCodec, Crc32cCodec, ShardingCodec, ShardingCodecIndexLocation
 
+from store.repository.errors import check_index
 from store.repository.remote import RemoteStore
 from store.repository.zarr_internals import run_in_zarr
 
@@ -55,7 +56,14 @@ def with_tiles(dataset: xr.Dataset, group: zarr.Group) -> xr.Dataset:
 
 
 def read_rows(lazy: xr.Variable, rows: NDArray[np.int64]) -> NDArray[Any]:
-    """Ascending rows of the token axis of a lazy variable, in its dims."""
+    """Rows of the token axis of a lazy variable, in its dims and in their order. StoreError where it has no such row."""
+    if not len(rows):
+        return np.asarray(lazy.isel(token=slice(0, 0)).values)
+    for end in (rows.min(), rows.max()):
+        check_index("row", end, lazy.sizes["token"])
+    if (np.diff(rows) <= 0).any():
+        ascending, places = np.unique(rows, return_inverse=True)
+        return read_rows(lazy, ascending).take(places, lazy.get_axis_num("token"))
     start, stop = int(rows[0]), int(rows[-1]) + 1
     if stop - start > MOST_READ * len(rows):
         return np.asarray(lazy.isel(token=rows).values)
