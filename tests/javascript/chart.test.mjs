@@ -32,12 +32,18 @@ test("what is drawn with an entry is shown with it alone", () => {
 
 test("the trace of an entry is found by its name, also where the one before it is left out", () => {
   const traces = [{ showlegend: false, name: "comma" }, { name: "First token" }, { name: "comma" }];
-  assert.deepEqual(["First token", "comma", "[SEP]"].map((entry) => placeOf(traces, entry)), [1, 2, -1]);
+  assert.deepEqual(
+    ["First token", "comma", "[SEP]"].map((entry) => placeOf(traces, entry)),
+    [1, 2, -1],
+  );
 });
 
 test("the trace of an entry is found though its name is markup", () => {
   const traces = [{ name: "&lt;s&gt;" }, { name: "R&amp;amp;D &#36;5&#36;" }];
-  assert.deepEqual(["<s>", "R&amp;D $5$"].map((entry) => placeOf(traces, entry)), [0, 1]);
+  assert.deepEqual(
+    ["<s>", "R&amp;D $5$"].map((entry) => placeOf(traces, entry)),
+    [0, 1],
+  );
 });
 
 test("a title is laid out for the wider typeface of a file, with a reserve", () => {
