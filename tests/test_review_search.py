@@ -107,7 +107,7 @@ def test_a_phrase_of_the_review_that_no_sentence_of_the_corpus_has_is_found(
 
 
 def test_a_search_without_hits_in_a_review_offers_the_ways_that_find_tokens_of_the_review(
-    tiny_store: str, tiny_corpus: Corpus, text: str
+    tiny_store: str, tiny_corpus: Corpus
 ) -> None:
     pieces = [folded(piece.text) for piece in tiny_corpus.features(f"review-{REVIEW}").pieces]
     begins = next(piece for piece in pieces if len(piece) > 3 and piece.isalpha())[:-1]
