@@ -104,7 +104,7 @@ def draw_arrival(shown: Arrival | Unmade) -> list[object]:
 
 def _finding(shown: Arrival, of: str) -> html.P:
     share, rollout = shown.last["globenc"], shown.last["rollout"]
-    own = [
+    own: list[Any] = [
         "After the last layer ",
         html.Strong(f"{share['self']:.0%} of a token's vector is still its own"),
         f", {share['word']:.0%} comes from other words",
@@ -112,7 +112,7 @@ def _finding(shown: Arrival, of: str) -> html.P:
     said = f"{METHODS['rollout'].title.capitalize()}, which ignores norms, says"
     if shown.source == "cls":  # what comes from [CLS] is its own
         return html.P([*own, f" ({of}). {said} {rollout['self']:.0%} is its own."])
-    from_first = [f" and {share['cls']:.0%} from ", term("special", "[CLS]")]
+    from_first: list[Any] = [f" and {share['cls']:.0%} from ", term("special", "[CLS]")]
     return html.P([*own, *from_first, f" ({of}). {said} {rollout['cls']:.0%} from [CLS]."])
 
 

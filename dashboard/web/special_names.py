@@ -144,6 +144,8 @@ def _title(content: Any) -> str:
     if isinstance(content, dict) and "props" not in content:
         return str(next(filter(None, map(content.get, ("label", "name", "hovertemplate"))), ""))
     tag, properties = _element(content)
+    if tag == "button":
+        return str(properties.get("data-name", ""))
     if tag == "tr" or properties.get("className") in _SAY_ONE:
         return _first_text(content)
     return str(properties.get("title", "")) if tag == "span" else ""
