@@ -96,6 +96,7 @@ class _Blas:
 
     @contextmanager
     def one_thread(self, libraries: ThreadpoolController) -> Iterator[None]:
+        """Leave it one thread until the last context ends."""
         with self._lock:
             self._contexts += 1
             if libraries not in self._limited:

@@ -12,7 +12,6 @@ The pairs of a head are those of the highest logits, each combination of two wor
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -360,10 +359,11 @@ def strongest_pairs(
     if rows.size * tokens <= AT_ONCE:
         return _at(attention_logits(query, key, bias=bias), admitted.whole, rows, count)
     parts, step, every = [], max(1, AT_ONCE // tokens), np.arange(tokens)
-    for index, first in product(range(sentences), range(0, tokens, step)):
-        own, some = slice(index, index + 1), slice(first, first + step)
-        logits = attention_logits(query[:, own, some], key[:, own], bias=bias and bias.at(every[some], every))
-        parts.append(_at(logits, admitted.within(own, some), rows[own], count, first))
+    for own in (slice(index, index + 1) for index in range(sentences)):
+        for first in range(0, tokens, step):
+            some = slice(first, first + step)
+            logits = attention_logits(query[:, own, some], key[:, own], bias=bias and bias.at(every[some], every))
+            parts.append(_at(logits, admitted.within(own, some), rows[own], count, first))
     pieces = np.zeros(rows.max() + 2, np.int64)  # the last one for padding
     pieces[rows] = admitted.pieces
     return merge_pairs(parts, pieces, count=count)
