@@ -12,6 +12,7 @@ from flask.testing import FlaskClient
 from scipy.sparse import csr_matrix
 
 from dashboard.app import create_app
+from dashboard.roles import dictionary
 from dashboard.roles.dictionary import PAIRS, dictionary_part
 from dashboard.web.context import resolve
 from dashboard.web.http import data_link
@@ -156,7 +157,7 @@ def test_a_dictionary_without_pairs_says_what_to_do_and_lists_the_distances_that
     sparse = xr.Dataset(
         nothing | {"offset_logit": ("offset", scores)}, coords={"offset": offsets}, attrs={"sentences": 2}
     )
-    monkeypatch.setattr("dashboard.roles.dictionary.dictionary_of", lambda *_: sparse)
+    monkeypatch.setattr(dictionary, "dictionary_of", lambda *_: sparse)
     page = str(dictionary_part(resolve(ServedStore(roles_store), "/head", "?layer=1&head=0")))
     assert "No pair occurs often enough. Ingest more sentences." in page
     assert "Distances of the key: itself +2.0, 1 back +1.0." in page

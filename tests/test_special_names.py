@@ -36,7 +36,7 @@ def test_words_of_the_data_and_of_a_reader_stay() -> None:
     content = condensed(
         [
             html.P("We put [CLS] before a text", className="sentence-text"),
-            html.P(["No token matches ", html.Bdi("[SEP]"), ". Keys: [CLS]"]),
+            html.P(["Example: ", html.Q("[SEP]"), ". Keys: [CLS]"]),
             html.P("No token matches “[SEP]” as a token, and [CLS] none."),
         ],
         "above",

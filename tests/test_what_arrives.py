@@ -1,5 +1,6 @@
 """What arrives on pages: in a sentence, over the corpus, and where a store lacks what it follows from."""
 
+import shutil
 from pathlib import Path
 from urllib.parse import quote
 
@@ -20,7 +21,7 @@ from ingest.run.checkpoint import find_checkpoint
 from store import Corpus, open_corpus
 from tests.client import above, csv_rows
 from tests.sentences import one_sentence
-from tests.stores import MAX_LENGTH
+from tests.stores import MAX_LENGTH, rewritten
 
 
 @pytest.fixture(scope="module")
@@ -227,3 +228,14 @@ def test_the_file_of_labels_needs_a_label(client: FlaskClient, base: str) -> Non
     answer = client.get(f"{base}/reach-labels.csv")
     assert answer.status_code == 400
     assert "Give the label as labelled=." in answer.get_data(as_text=True)
+
+
+def test_where_every_sentence_is_too_long_pages_say_so(tiny_store: str, tmp_path: Path) -> None:
+    place = Path(shutil.copytree(tiny_store, tmp_path / "store"))
+    with rewritten(place) as writer:
+        writer.group(f"models/{open_corpus(str(place)).name}/mixing").attrs["counted_sentences"] = 0
+    client = create_app(ServedStore(str(place))).server.test_client()
+    assert "What arrives is counted in sentences of at most 512 wordpieces, and every one is longer." in above(
+        client, "/statistics"
+    )
+    assert "nan" not in above(client, "/")

@@ -47,7 +47,7 @@ from dashboard.ui.charts import (
 )
 from dashboard.ui.controls import info
 from dashboard.ui.markup import file_href, file_links, scrolling, stacked_cells
-from dashboard.ui.text import first_of, in_brackets, signed, spell
+from dashboard.ui.text import first_of, in_brackets, in_interval, signed, spell
 from dashboard.ui.work import watched
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
@@ -299,7 +299,7 @@ def heads_at_relation(shown: Accuracies) -> list[object]:
     beside = [best] if shown.has_choice else []
     hover = [
         [
-            ", ".join([f"{spell(accuracy[head], 'share')} ({100 * low[head]:.1f} to {100 * high[head]:.1f})", *beside])
+            ", ".join([f"{spell(accuracy[head], 'share')}{in_interval(100 * low[head], 100 * high[head])}", *beside])
             for head in ((layer, number) for number in range(heads))
         ]
         for layer in range(layers)
@@ -392,7 +392,7 @@ def all_relations(shown: Accuracies) -> list[object]:
     low, high = cells.interval.transpose("bound", "relation", "layer", "head").values.reshape(2, len(names), -1)
     hover = [
         [
-            f"{100 * accuracy[cell]:.1f}% ({100 * low[cell]:.1f} to {100 * high[cell]:.1f}), {_points(above[cell])}"
+            f"{100 * accuracy[cell]:.1f}%{in_interval(100 * low[cell], 100 * high[cell])}, {_points(above[cell])}"
             for cell in ((row, column) for column in range(accuracy.shape[1]))
         ]
         for row in range(len(names))

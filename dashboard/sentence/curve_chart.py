@@ -28,6 +28,7 @@ from dashboard.ui.controls import action, info
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.files import FORM, file
 from dashboard.ui.markup import Unmade, file_href, unmade_line
+from dashboard.ui.text import in_interval
 from dashboard.ui.work import current_job
 from dashboard.web.context import Context, LinkReader
 from dashboard.web.http import BASE, corpus_of, data_link
@@ -166,10 +167,10 @@ def _lines(curve: Curve) -> list[Any]:
         "line": {"color": _COLOURS[curve.order], "dash": _DASHES[curve.instead], "width": 2},
         "marker": {"symbol": _SYMBOLS[curve.order], "size": 7},
         "x": list(SHARES),
-        "customdata": [[point.heads, point.change, point.low, point.high] for point in curve.points],
+        "customdata": [[point.heads, point.change, in_interval(point.low, point.high, 4)] for point in curve.points],
     }
     heads = f"{name}, %{{customdata[0]}} heads: "
-    change = "%{y:.2%}<br>1 − cosine %{customdata[1]:.4f} (%{customdata[2]:.4f} to %{customdata[3]:.4f})"
+    change = "%{y:.2%}<br>1 − cosine %{customdata[1]:.4f}%{customdata[2]}"
     upper = go.Scatter(y=_of(curve, "of_distance"), hovertemplate=f"{heads}{change}<extra></extra>", **look)
     lower = go.Scatter(
         y=_of(curve, "spearman"),

@@ -106,7 +106,7 @@ def _link(state: LinkState, found: SampleChange) -> dcc.Link:
 
 def _numbers(found: SampleChange) -> list[html.Td]:
     vectors, (low, high) = found.vectors, found.interval
-    between = html.Div(f"{low:.4f} to {high:.4f}", className="between")
+    between = html.Div(f"{low:.4f} to {high:.4f}" if low == low else "", className="between")
     cells = (
         [html.Div(f"{vectors.mean:.4f}"), between],
         f"{100 * vectors.share:.2f}%" if found.sentences > 1 else "",

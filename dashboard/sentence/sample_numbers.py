@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from dashboard.sentence.sample import LabelChange, SampleChange
-from dashboard.ui.text import decimal
+from dashboard.ui.text import decimal, in_interval
 from store.phrases import many
 
 _SPEARMAN = "Spearman's correlation of the cosines of all pairs of sentences before and after: 1 is the same order."
@@ -32,7 +32,7 @@ def number_rows(found: SampleChange) -> list[NumberRow]:
         NumberRow("sentences", f"{found.sentences:,} of {found.wanted:,}"),
         NumberRow(
             "change of the sentence vector (1 − cosine, 95% interval)",
-            f"{vectors.mean:.4f} ({low:.4f} to {high:.4f})",
+            f"{vectors.mean:.4f}{in_interval(low, high, 4)}",
         ),
     ]
     if found.sentences > 1:

@@ -19,6 +19,7 @@ from dashboard.ui.markup import Unmade, file_href, unmade_line
 from dashboard.ui.text import QUERIES
 from dashboard.web.http import data_link
 from store import Corpus
+from store.arrival import LONGEST
 from store.phrases import many
 from store.repository.errors import NotIngested
 from store.repository.ingest_status import IngestProgress
@@ -43,6 +44,8 @@ _FIGURES = {
     "globenc": "With norms and residuals (GlobEnc)",
     "rollout": "By attention weights alone (rollout)",
 }
+
+TOO_LONG = f"What arrives is counted in sentences of at most {LONGEST} wordpieces, and every one is longer."
 
 Floats = NDArray[np.float64]
 
@@ -85,6 +88,8 @@ def read_arrival(corpus: Corpus, source: str, running: IngestProgress | None) ->
         mixing = corpus.mixing
     except NotIngested as error:
         return Unmade.of(error, running)
+    if not mixing.attrs["counted_sentences"]:
+        return Unmade(TOO_LONG, "Ingest sentences of fewer wordpieces (MAX_LENGTH).", running)
     every = mixing[["arrival", "arrival_interval"]].load()
     known = source if np.isfinite(every.arrival.sel(source=source)).all() else "all"
     own = every.sel(source=known)

@@ -76,6 +76,11 @@ def span(low: float, high: float, unit: str) -> str:
     return f"{end_of_range(low, unit)} to {with_unit(end_of_range(high, unit), unit)}"
 
 
+def in_interval(low: float, high: float, digits: int = 1) -> str:
+    """What stands after a number: ` (0.2 to 0.4)`; empty where its interval is not known, as of one sentence."""
+    return f" ({low:.{digits}f} to {high:.{digits}f})" if low == low else ""
+
+
 def end_of_range(value: float, unit: str) -> str:
     """An end of a range without its unit: whole numbers without decimals, shares in per cent."""
     if unit == "share":

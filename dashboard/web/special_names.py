@@ -49,7 +49,7 @@ _NO_START = {
     "[CLS] gets": "The first token gets",
 }
 #: Elements with words of the data or of a reader, which stay; so do texts in quotes.
-_OF_DATA = frozenset({"q", "bdi", "mark"})
+_OF_DATA = frozenset({"q", "mark"})
 _CLASSES_OF_DATA = frozenset({"sentence-text", "word"})
 _QUOTED = re.compile("(“[^”]*”)")
 #: Attributes whose text is shown.

@@ -199,7 +199,7 @@ function showAlone(chip) {
   else delete bars.dataset.only;
 }
 
-/** A key of a trace that the shown model has not does nothing. @param {HTMLElement} key @param {PlottedElement} chart */
+/** A key of a trace that the model has not does nothing. @param {HTMLElement} key @param {PlottedElement} chart */
 function press(key, chart) {
   const traces = /** @type {any[]} */ (chart.data);
   const pressed = placeOf(traces, key.dataset.name ?? "");
