@@ -115,7 +115,7 @@ def test_a_filter_that_leaves_nothing_out_is_the_whole_corpus(served_store: Serv
     assert "95% interval" in page
 
 
-@pytest.mark.parametrize("change", ["statistic=entropy", "source=cls", "values=rank", "sort=distance", "layer=1"])
+@pytest.mark.parametrize("change", ["statistic=entropy", "source=word", "values=rank", "sort=distance", "layer=1"])
 def test_no_other_choice_counts_again(served_store: ServedStore, change: str) -> None:
     context = resolve(served_store, "statistics", WHERE)
     served_store.service(PartCounts).numbers(context.corpus, part_of(context.corpus, context.state.where))

@@ -85,6 +85,8 @@ def test_the_named_language_is_read(tmp_path: Path) -> None:
             "default_language = None. It must be one of languages, as XmodModel.set_default_language sets it",
         ),
         ({"default_language": "fr_XX"}, "default_language = 'fr_XX'. It must be one of languages"),
+        ({"languages": []}, "default_language = 'en_XX'. It must be one of languages"),
+        ({"languages": None}, "languages = None. It must be a list of names"),
         ({"pre_norm": True}, "pre_norm = True. It must be false"),
     ],
     ids=str,

@@ -33,14 +33,14 @@ class Xmod(Roberta):
         "adapter_layer_norm": TRUTH,
         "adapter_reuse_layer_norm": TRUTH,
         "ln_before_adapter": TRUTH,
-        "languages": TEXTS,
+        "languages": Field("a list of names", lambda value: isinstance(value, list) and TEXTS.accepts(value)),
         "default_language": text(none=True),
     }
     fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS}
 
     def misfits(self, config: Config) -> Mapping[str, str]:
         """The language that is read has adapters."""
-        if config.get("default_language") in (config.get("languages") or LANGUAGES):
+        if config.get("default_language") in config.get("languages", LANGUAGES):
             return {}
         return {"default_language": "one of languages, as XmodModel.set_default_language sets it"}
 
