@@ -1,6 +1,6 @@
 """Heads that page Sentence points to: the one that it opens on, with a sentence, and all of them ranked by a token pair."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from dashboard.roles.shares import RoleShares, role_cells, role_titles
 from dashboard.sentence.finder import sentence_means
 from dashboard.sentence.picture import ShownSentence, isolated_head, numbers
 from dashboard.sentence.seen import seen_keys, why_unseen
-from dashboard.sentence.sentence import Sentence, is_short, units_of
+from dashboard.sentence.sentence import Sentence, Unit, is_short, units_of
 from dashboard.statistics.heads import BEHAVIOURS, kinds_of
 from dashboard.ui.controls import choice, info
 from dashboard.ui.markup import heading, scrolling
@@ -54,12 +54,11 @@ class RankedHead(NamedTuple):
 
 def ranked_heads(sentence: Sentence, query: int, key: int, *, words: bool = False) -> list[RankedHead]:
     """Every head by its weight from one position to another, or between the words that they are in, the largest first."""
-    units = [unit.positions for unit in units_of(sentence, words=words)]
-    asking = next(positions for positions in units if query in positions)
-    asked = next(number for number, positions in enumerate(units) if key in positions)
-    layers = range(len(sentence.query))
-    logits = np.stack([np.stack([sentence.row_logits(layer, place) for place in asking], axis=1) for layer in layers])
-    rows = merge_words(softmax(logits), [tuple(range(len(asking)))], units)[..., 0, :]
+    units = units_of(sentence, words=words)
+    asking, asked = _unit_at(units, query).positions, units.index(_unit_at(units, key))
+    groups, own = [unit.positions for unit in units], range(len(sentence.query))
+    logits = np.stack([np.stack([sentence.row_logits(layer, place) for place in asking], axis=1) for layer in own])
+    rows = merge_words(softmax(logits), [tuple(range(len(asking)))], groups)[..., 0, :]
     weights = rows[:, :, asked]
     ranks = 1 + (rows > weights[..., None]).sum(axis=-1)
     order = np.argsort(-weights, axis=None, kind="stable")
@@ -97,7 +96,7 @@ def _ranking(shown: ShownSentence, query: int, key: int) -> list[object]:
     if unseen := why_unseen(sentence, query, key):
         return [html.P(unseen, className="caption of-pair", role="status"), _table([], shares)]
     words = shown.options.words
-    first, second = (_name(sentence, position, words=words) for position in (query, key))
+    first, second = (_unit_at(units_of(sentence, words=words), position).name for position in (query, key))
     heads = ranked_heads(sentence, query, key, words=words)
     rows = [_row(shown.state, head, shares) for head in heads[:LISTED]]
     pair = f"“{first}” (query, at {query}) to “{second}” (key, at {key})"
@@ -105,9 +104,9 @@ def _ranking(shown: ShownSentence, query: int, key: int) -> list[object]:
     return [html.P(caption, className="caption of-pair", role="status"), _table(rows, shares)]
 
 
-def _name(sentence: Sentence, position: int, *, words: bool) -> str:
+def _unit_at(units: Sequence[Unit], position: int) -> Unit:
     """The wordpiece at a position, or the word that it is in."""
-    return next(unit.name for unit in units_of(sentence, words=words) if position in unit.positions)
+    return next(unit for unit in units if position in unit.positions)
 
 
 def _table(rows: list[html.Tr], shares: RoleShares | None) -> html.Div:
@@ -127,7 +126,7 @@ def _key_choice(shown: ShownSentence, key: int | None, *, disabled: bool) -> dmc
     if not is_short(sentence):
         seen &= np.isin(np.arange(len(seen)), [position for unit in shown.units[1] for position in unit.positions])
     first = {position: unit for unit in units for position in unit.positions[:1]}
-    key = key if key is None else next(unit.positions[0] for unit in units if key in unit.positions)
+    key = key if key is None else _unit_at(units, key).positions[0]
     options = {str(place): f"{place}: {unit.name}" for place, unit in first.items() if seen[place] or place == key}
     return choice("toward", "Key", options, "" if key is None else str(key), 160, disabled=disabled, of_data=True)
 

@@ -8,26 +8,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ingest.family.bert import MODEL_FIELDS, MOST, READ_FIELDS, BertLayer, LayerPaths, trained
+from ingest.family.bert import MOST, READ_FIELDS, BertLayer, LayerPaths, trained
 from ingest.family.protocol import TEXTS, TRUTH, Config, Field, ModelParts, text, whole
-from ingest.family.roberta import Roberta, RobertaParts
+from ingest.family.roberta import RobertaParts, XlmRoberta
 
 #: Of `transformers.XmodConfig`, where config.json leaves them out.
 LANGUAGES = ("en_XX",)
 
 
-class Xmod(Roberta):
+class Xmod(XlmRoberta):
     """The family: see `ingest.family.protocol.Family`."""
 
     model_type = "xmod"
     name = "X-MOD"
     config_class, encoder_class = "XmodConfig", "XmodModel"
     architectures = trained("Xmod")
-    vocabulary: Sequence[str] = ("sentencepiece.bpe.model",)
-    post_processor = "TemplateProcessing"
-    defaults: Mapping[str, int] = {**Roberta.defaults, "vocab_size": 30522}
-    model_fields: Mapping[str, Field] = MODEL_FIELDS | {
-        "pad_token_id": whole(0, MOST),
+    model_fields: Mapping[str, Field] = {
+        **XlmRoberta.model_fields,
         "pre_norm": Field("false", lambda value: value is False),
         "adapter_reduction_factor": whole(1, MOST),
         "adapter_layer_norm": TRUTH,
