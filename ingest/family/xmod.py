@@ -5,10 +5,10 @@ checkpoint names the language whose adapters are read. A layer is not a BERT's, 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any
 
-from ingest.family.bert import MOST, READ_FIELDS, BertLayer, LayerPaths, trained
+from ingest.family.bert import MOST, READ_FIELDS, BertLayer, trained
 from ingest.family.protocol import TEXTS, TRUTH, Config, Field, ModelParts, text, whole
 from ingest.family.roberta import RobertaParts, XlmRoberta
 
@@ -59,15 +59,7 @@ class XmodParts(RobertaParts):
 class XmodLayer(BertLayer):
     """Modules of a `transformers.XmodLayer`: its output is that of no module inside it, as the last norm is passed twice."""
 
-    paths: ClassVar = LayerPaths(
-        value="attention.self.value",
-        output="attention.output.dense",
-        norm="attention.output.LayerNorm",
-        attended="attention.output.LayerNorm",
-        expanded="output.dense",
-        feedforward="",
-        last_norm="output.LayerNorm",
-    )
+    paths = replace(BertLayer.paths, attended="attention.output.LayerNorm", feedforward="", first="", activation="")
 
     @property
     def residual_norms(self) -> Sequence[Any]:
