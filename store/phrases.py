@@ -1,4 +1,4 @@
-"""Counts and dates as a person reads them, whole numbers as a person writes them, and texts of CSV files as a spreadsheet opens them.
+"""Counts, dates and names as a person reads them, whole numbers as a person writes them, and texts of CSV files as a spreadsheet opens them.
 
 What begins like a formula has an apostrophe before it, and so has what would be taken for such a text.
 """
@@ -14,12 +14,19 @@ FORMULA = r"\A'*[=+\-@\t\r\n]"
 PROVENANCE = "provenance"
 #: Digits of a whole number that somebody writes in a link, a flag or a file: enough for any count or place.
 MOST_DIGITS = 11
+#: How a name begins that is spoken with a vowel first: a vowel, or a letter that is spelled out as in MPNet and X-MOD.
+_VOWEL = re.compile("(?!Eu)[AEIOXaeio]|[FHLMNRS](?![a-z])")
 _GUARDED = re.compile(FORMULA.replace(r"\A", r"\A'(?=") + ")")
 
 
 def many(count: int, noun: str) -> str:
     """A count with its noun: `1 token`, `1,200 tokens`."""
     return f"{count:,} {noun if count == 1 else f'{noun}s'}"
+
+
+def one(name: str) -> str:
+    """A name with its article: `a BERT`, `an ALBERT`."""
+    return f"{'an' if _VOWEL.match(name) else 'a'} {name}"
 
 
 def whole_number(text: str) -> int | None:

@@ -20,7 +20,7 @@ from dashboard.ui.text import decimal, signed, span, spell, with_unit
 from dashboard.ui.theme import PALETTE, head_colours, rgb
 from dashboard.web.context import Context, resolve
 from dashboard.web.served_store import ServedStore
-from store.phrases import many
+from store.phrases import many, one
 from tests.components import deferred_content
 
 ASSETS = Path(dashboard.__file__).parent / "assets"
@@ -38,6 +38,14 @@ def context(served_store: ServedStore, page: str, query: str) -> Context:
 @pytest.mark.parametrize(("count", "text"), [(0, "0 tokens"), (1, "1 token"), (2, "2 tokens"), (1200, "1,200 tokens")])
 def test_a_count_of_one_has_a_singular_noun(count: int, text: str) -> None:
     assert many(count, "token") == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a BERT", "a data2vec", "a EuroBERT", "a LayoutLM", "a RoBERTa", "an ALBERT", "an ESM", "an MPNet", "an X-MOD"],
+)
+def test_a_name_has_the_article_that_it_is_spoken_with(text: str) -> None:
+    assert one(text.split(maxsplit=1)[1]) == text
 
 
 @pytest.mark.parametrize(

@@ -262,7 +262,8 @@ def _table(state: LinkState, every: EveryHead, chart: HeadScatter, file: Mapping
     )
     scores = [every.scores[name] for name in columns]
     titles = [score.axis for score in scores]
-    rows = [_row(state, every, scores, int(number)) for number in listed]
+    page = state.on("head")  # made once: the table has hundreds of links
+    rows = [_row(page, every, scores, int(number)) for number in listed]
     which = (
         f"The first {len(listed):,} of {len(heads):,} heads" if len(listed) < len(heads) else many(len(heads), "head")
     )
@@ -278,9 +279,9 @@ def _table(state: LinkState, every: EveryHead, chart: HeadScatter, file: Mapping
     ]
 
 
-def _row(state: LinkState, every: EveryHead, scores: Sequence[Score], number: int) -> list[html.Td]:
+def _row(page: LinkState, every: EveryHead, scores: Sequence[Score], number: int) -> list[html.Td]:
     model, layer, head = str(every.model[number]), int(every.layer[number]), int(every.head[number])
-    name, href = head_name(layer, head), state.on("head").with_(model=model, layer=layer, head=head).href
+    name, href = head_name(layer, head), page.with_(model=model, layer=layer, head=head).href
     numbers = [html.Td(score.number((number,)), className="number") for score in scores]
     named = name if model in every.trees else dcc.Link(name, href=href)
     return [html.Td(named), html.Td(html.Bdi(every.models[model])), *numbers]

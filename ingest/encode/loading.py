@@ -18,6 +18,7 @@ from ingest.family.protocol import Family
 from ingest.run.checkpoint import Checkpoint, model_config
 from ingest.run.errors import IngestError, listed, short
 from ingest.run.files import check_fetched
+from store.phrases import one
 
 Shapes = Mapping[str, tuple[int, ...]]
 #: Numbers that are weights themselves; others are to be scaled or unpacked first. By the names of safetensors and torch.
@@ -209,7 +210,7 @@ def check_values(checkpoint: Checkpoint, weights: Mapping[str, Tensor]) -> None:
 def refused(checkpoint: Checkpoint, reason: str) -> IngestError:
     """The error for a checkpoint that is not the model that its config.json describes."""
     return IngestError(
-        f"{short(checkpoint.name)} cannot be loaded as a {checkpoint.family.name} ({reason}). Save the model again with save_pretrained."
+        f"{short(checkpoint.name)} cannot be loaded as {one(checkpoint.family.name)} ({reason}). Save the model again with save_pretrained."
     )
 
 
@@ -311,6 +312,6 @@ def _check_encoder(checkpoint: Checkpoint, unexpected: Iterable[str]) -> None:
     left_out = [name for name in others if name.removeprefix(family.prefix).startswith(family.layers_prefix)]
     if left_out:
         raise IngestError(
-            f"{checkpoint.name} has weights that are not those of a {family.name} ({min(left_out)}). "
-            f"Give a checkpoint with the layers of a {family.name} alone."
+            f"{checkpoint.name} has weights that are not those of {one(family.name)} ({min(left_out)}). "
+            f"Give a checkpoint with the layers of {one(family.name)} alone."
         )

@@ -29,6 +29,7 @@ from ingest.run.progress import bar
 from ingest.run.settings import Limits, Settings
 from ingest.text.blocks import Block, PlannedCorpus
 from store.bias import read_bias
+from store.phrases import one
 from store.repository.arrays import array_of
 from store.repository.writer import Writable, Writer
 from store.schema.pictures import JUDGED, MEASURES, RAW, ViewName
@@ -42,7 +43,7 @@ def check_views(settings: Settings, checkpoint: Checkpoint) -> None:
         trained = PROJECTIONS[name.projection].fit == "attention"
         if trained and name.normalization != RAW and checkpoint.family.adds_products:
             raise IngestError(
-                f"{name} cannot be trained on {checkpoint.name}: what a {checkpoint.family.name} adds to scores follows from raw queries "
+                f"{name} cannot be trained on {checkpoint.name}: what {one(checkpoint.family.name)} adds to scores follows from raw queries "
                 f"and keys. Give attention-{RAW}-{name.components}d in its stead."
             )
 

@@ -19,6 +19,7 @@ from ingest.run.errors import IngestError, is_unreachable, listed, short
 from ingest.run.files import check_fetched, is_file, is_folder, package_folder, sha256
 from ingest.run.settings import EMBEDDED
 from store import Snapshot, StoreError, open_snapshot
+from store.phrases import one
 
 #: What a commit of the hub looks like.
 COMMIT_LETTERS, COMMIT_LENGTH = frozenset("0123456789abcdef"), 40
@@ -192,13 +193,13 @@ def check_encoder(name: str, config: Mapping[str, Any]) -> Family:
     check_whole(name, family, config)
     if config.get("is_decoder"):
         raise IngestError(
-            f"{name} is a decoder: its tokens do not see the whole sentence. Give a {family.name} encoder."
+            f"{name} is a decoder: its tokens do not see the whole sentence. Give {one(family.name)} encoder."
         )
     relative = (config.get("position_embedding_type") or "absolute") != "absolute"
     if relative and "position_embedding_type" not in family.model_fields:
         raise IngestError(
             f"{name} has relative positions ({config['position_embedding_type']}), which transformers' {family.name} no longer reads. "
-            f"Give a {family.name} whose position_embedding_type is absolute."
+            f"Give {one(family.name)} whose position_embedding_type is absolute."
         )
     return family
 
