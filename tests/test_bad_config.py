@@ -21,6 +21,7 @@ from ingest.run.settings import Settings
 from ingest.text.own_tokenizer import load_tokenizer
 from ingest.text.reviews import find_data
 from tests.broken_model import change_config, works_or_is_refused
+from tests.family_models import save_family
 from tests.tiny_models import save_model
 
 Complaint = Callable[..., str]
@@ -61,6 +62,62 @@ def test_a_config_with_an_impossible_value_is_refused_by_its_field(field: str, v
     change_config(broken, **{field: value})
     with pytest.raises(IngestError, match=rf"config.json of broken says {field} = .*\. It must be .*\. Save "):
         find_checkpoint(str(broken))
+
+
+@pytest.mark.parametrize(
+    ("model_type", "changes", "told"),
+    [
+        (
+            "modernbert",
+            {"layer_types": ["bogus"] * 3},
+            "layer_types = ['bogus', 'bogus', 'bogus']. It must be a list of full_",
+        ),
+        (
+            "modernbert",
+            {"layer_types": ["full_attention"] * 2},
+            "layer_types of 2 layers. It must be a list of 3 layers.",
+        ),
+        (
+            "eurobert",
+            {"num_attention_heads": 4, "num_key_value_heads": 3},
+            "num_key_value_heads = 3. It must be a divisor of num_attention_heads = 4.",
+        ),
+    ],
+)
+def test_a_list_or_a_share_that_fits_no_model_of_the_family_is_refused_by_its_field(
+    model_type: str, changes: dict[str, Any], told: str, tmp_path: Path
+) -> None:
+    model = save_family(tmp_path / "model", model_type)
+    change_config(model, **changes)
+    with pytest.raises(IngestError) as refused:
+        find_checkpoint(str(model))
+    assert f"config.json of model says {told}" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("model_type", "field"),
+    [
+        ("bert", "hidden_act"),
+        ("gpt2", "activation_function"),
+        ("modernbert", "hidden_activation"),
+        ("distilbert", "activation"),
+    ],
+)
+def test_a_function_that_transformers_does_not_know_is_refused_by_its_field(
+    model_type: str, field: str, tmp_path: Path
+) -> None:
+    model = save_family(tmp_path / "model", model_type)
+    change_config(model, **{field: "bogus"})
+    checkpoint = find_checkpoint(str(model))
+    with pytest.raises(IngestError, match=rf"config.json of model says {field} = 'bogus'\. It must be one of gelu, "):
+        load_model(checkpoint, checkpoint.family.encoder_class)
+
+
+def test_what_transformers_says_of_a_config_is_said_with_its_class(tmp_path: Path) -> None:
+    model = save_family(tmp_path / "model", "modernbert")
+    change_config(model, classifier_pooling="bogus")
+    with pytest.raises(IngestError, match=r"\(Strict\w+: .*expected one of \('cls', 'mean'\), got bogus\)\. Save "):
+        load_model(find_checkpoint(str(model)), "ModernBertModel")
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,21 @@ def test_a_model_that_is_nowhere_is_refused(model: str, complaint: Complaint) ->
     assert "neither a local folder nor " in complaint(model=model)
 
 
+def test_a_model_without_a_name_is_refused() -> None:
+    with pytest.raises(
+        IngestError, match=r"^The name of the model is empty\. Give a folder that save_pretrained wrote, or"
+    ):
+        find_checkpoint("")
+
+
+def test_a_refusal_names_no_flag_as_not_every_caller_has_one() -> None:
+    with pytest.raises(
+        IngestError, match=r"Give a folder that save_pretrained wrote, or the name of a model"
+    ) as refused:
+        find_checkpoint("nobody/nothing")
+    assert "--model" not in str(refused.value)
+
+
 def test_a_model_that_is_not_a_bert_is_refused(broken: Path, complaint: Complaint) -> None:
     change_config(broken, model_type="gpt_neox")
     told = complaint(model=broken)
@@ -194,7 +209,7 @@ def test_a_vocabulary_of_sentencepiece_is_downloaded_with_its_model(hub: Path) -
 def test_a_model_of_the_hub_without_weights_is_refused(tiny_model: Path, hub: Path) -> None:
     shutil.copytree(tiny_model, hub)
     (hub / "model.safetensors").unlink()
-    with pytest.raises(IngestError, match=r"somebody/none has no weights .* Give a --model"):
+    with pytest.raises(IngestError, match=r"somebody/none has no weights .* Give a folder that save_pretrained wrote"):
         find_checkpoint("somebody/none")
 
 

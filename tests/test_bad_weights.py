@@ -1,6 +1,7 @@
 """Weights that are no numbers or no weights: refused by name, never run, or ingested in silence."""
 
 import io
+import json
 import pickle
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +13,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 import store
 from ingest.encode.encoder import _check_finite
@@ -141,6 +142,31 @@ def test_parts_of_weights_are_read_by_their_index_alone(broken: Path, complaint:
     told = complaint(model=broken)
     assert "broken has its weights in parts (model-00001-of-0000" in told
     assert "without model.safetensors.index.json, which says what is in which. Save that file" in told
+
+
+@pytest.mark.parametrize("form", ["safetensors", "bin"])
+def test_a_part_of_the_weights_that_is_not_there_is_named(form: str, broken: Path) -> None:
+    weights, stem = load_file(broken / "model.safetensors"), "model" if form == "safetensors" else "pytorch_model"
+    (broken / "model.safetensors").unlink()
+    first, second = (f"{stem}-0000{number}-of-00002.{form}" for number in (1, 2))
+    save_file(weights, broken / first) if form == "safetensors" else torch.save(weights, broken / first)
+    parts = {name: second if name == QUERY else first for name in weights}
+    index = f"{stem}.{form}.index.json"
+    (broken / index).write_text(json.dumps({"weight_map": parts}))
+    with pytest.raises(
+        IngestError, match=rf"broken has its weights in parts, and lacks {second}, which {index} names\. Save "
+    ):
+        load_model(find_checkpoint(str(broken)), "BertModel", add_pooling_layer=False)
+
+
+@pytest.mark.parametrize("content", ["{}", '{"weight_map": [1]}', "{"])
+def test_an_index_that_says_nothing_of_parts_is_refused(content: str, broken: Path) -> None:
+    (broken / "model.safetensors").rename(broken / "model-00001-of-00001.safetensors")
+    (broken / "model.safetensors.index.json").write_text(content)
+    with pytest.raises(
+        IngestError, match=r"model\.safetensors\.index\.json.* (has no weight_map|is not readable).* Save "
+    ):
+        weight_shapes(find_checkpoint(str(broken)))
 
 
 @given(content=st.binary(max_size=60), place=st.integers(0, 400), end=st.integers(0, 400))

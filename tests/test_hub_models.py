@@ -58,7 +58,10 @@ def test_what_is_missing_is_computed_with_the_revision_of_the_store(
 
 def test_what_is_missing_and_out_of_reach_ends_in_a_sentence(finished: str, hub: ModelHub, ingest: Ingest) -> None:
     hub.is_reached = False
-    with pytest.raises(IngestError, match=r"nor in the cache, and the hub cannot be reached .* Give --model="):
+    with pytest.raises(
+        IngestError,
+        match=r"nor in the cache, and the hub cannot be reached .* Give a folder that save_pretrained wrote",
+    ):
         ingest(Path(finished), model=NAME, sentences=80, **FEATURES)
 
 

@@ -120,7 +120,7 @@ def test_of_the_checkpoints_of_a_training_the_last_is_named(tiny_model: Path, tm
     assert "results is no checkpoint, and has BERTs inside: checkpoint-90, checkpoint-500, checkpoint-1000." in str(
         refused.value
     )
-    assert str(refused.value).endswith(f"Give --model={tmp_path}/results/checkpoint-1000.")
+    assert str(refused.value).endswith(f"Give the folder {tmp_path}/results/checkpoint-1000.")
 
 
 def test_the_bert_of_a_sentence_transformers_folder_is_named(tiny_model: Path, tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from ingest.family.protocol import Family
-from ingest.run.checkpoint import Checkpoint, model_config
-from ingest.run.errors import IngestError, listed, short
+from ingest.run.checkpoint import Checkpoint, field_refused, model_config, read_json
+from ingest.run.errors import IngestError, cause, listed, short
 from ingest.run.files import check_fetched
 from store.phrases import one
 
@@ -26,6 +26,8 @@ PLAIN = ("F64", "F32", "F16", "BF16", "torch.float64", "torch.float32", "torch.f
 #: Names that transformers reads weights by, of the list of their parts, and of a part.
 WEIGHTS, INDEX = ("model.safetensors", "pytorch_model.bin"), "{}.index.json"
 SHARD = re.compile(r"(model|pytorch_model)-\d+-of-\d+(\.safetensors|\.bin)")
+#: What families call the function between the linear layers of a network in config.json.
+ACTIVATIONS = ("hidden_act", "hidden_activation", "activation", "activation_function", "classifier_activation")
 #: In the names of what peft adds to a layer, or of the layer beneath.
 ADAPTED = re.compile(r"\.(lora_\w+|base_layer|ia3_\w+|vera_\w+)(\.|$)")
 #: Of a weight: the queries and keys that follow from larger ones are beyond float16, in which they are stored.
@@ -62,18 +64,36 @@ def stored_tensors(checkpoint: Checkpoint) -> Tensors:
 def _check_files(checkpoint: Checkpoint) -> None:
     """Refuse a folder without a file of a name that transformers reads weights by; it takes no file of another name."""
     folder, name = checkpoint.folder, short(checkpoint.name)
-    if any((folder / known).is_file() for known in (*WEIGHTS, *map(INDEX.format, WEIGHTS))):
+    there = (file for known in WEIGHTS for file in (known, INDEX.format(known)) if (folder / file).is_file())
+    if file := next(there, None):
+        if file not in WEIGHTS:
+            _check_shards(checkpoint, file)
         return
-    there = sorted(path.name for ending in ("*.safetensors", "*.bin") for path in folder.glob(ending))
-    if shard := next(filter(None, map(SHARD.fullmatch, there)), None):
+    others = sorted(path.name for ending in ("*.safetensors", "*.bin") for path in folder.glob(ending))
+    if shard := next(filter(None, map(SHARD.fullmatch, others)), None):
         raise IngestError(
-            f"{name} has its weights in parts ({listed(there)}) without {INDEX.format(shard[1] + shard[2])}, which says what is in which. "
+            f"{name} has its weights in parts ({listed(others)}) without {INDEX.format(shard[1] + shard[2])}, which says what is in which. "
             "Save that file beside them, or the model again with save_pretrained."
         )
     raise IngestError(
-        f"{name} has no {' or '.join(WEIGHTS)}, the names that weights are read by, but {listed(there)}. "
+        f"{name} has no {' or '.join(WEIGHTS)}, the names that weights are read by, but {listed(others)}. "
         "Name the file of its weights so, or save the model again with save_pretrained."
     )
+
+
+def _check_shards(checkpoint: Checkpoint, index: str) -> None:
+    """Refuse weights in parts of which one is not there."""
+    parts, name = read_json(checkpoint.folder, index).get("weight_map"), short(checkpoint.name)
+    if not isinstance(parts, dict):
+        raise IngestError(
+            f"{index} of {name} has no weight_map, which says what is in which file. Save the model again with save_pretrained."
+        )
+    missing = sorted({str(part) for part in parts.values() if not (checkpoint.folder / str(part)).is_file()})
+    if missing:
+        raise IngestError(
+            f"{name} has its weights in parts, and lacks {listed(missing)}, which {index} names. "
+            "Save the model again with save_pretrained, or copy the missing files into its folder."
+        )
 
 
 def _tensors_of(checkpoint: Checkpoint, path: Path) -> Tensors:
@@ -90,7 +110,7 @@ def _tensors_of(checkpoint: Checkpoint, path: Path) -> Tensors:
             "Save the model again as safetensors with save_pretrained."
         ) from error
     except Exception as error:  # readers of damaged files raise nothing more exact
-        raise refused(checkpoint, f"{path.name}: {type(error).__name__}") from error
+        raise refused(checkpoint, f"{path.name}: {cause(error)}") from error
     _check_named(content, about)
     return {name: StoredTensor(tuple(weight.shape), str(weight.dtype)) for name, weight in content.items()}
 
@@ -273,6 +293,7 @@ def load_model(
     import transformers
 
     check_shapes(checkpoint)
+    _check_activations(checkpoint)
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     options |= {
@@ -287,7 +308,7 @@ def load_model(
             checkpoint.folder, config=model_config(checkpoint.config, **(config or {})), **options
         )
     except Exception as error:  # transformers lets through whatever a file makes of it
-        raise refused(checkpoint, type(error).__name__) from error
+        raise refused(checkpoint, cause(error)) from error
     model, info = loaded
     absent = info["missing_keys"] | {name for name, *_shapes in info["mismatched_keys"]}
     _check_encoder(checkpoint, info["unexpected_keys"])
@@ -296,6 +317,17 @@ def load_model(
         raise refused(checkpoint, f"no weights that fit {min(missing)}")
     check_values(checkpoint, model.state_dict())
     return model
+
+
+def _check_activations(checkpoint: Checkpoint) -> None:
+    """Refuse a config.json with a function that transformers does not know."""
+    from transformers.activations import ACT2FN
+
+    config = checkpoint.config
+    for field in ACTIVATIONS:
+        if field in checkpoint.family.model_fields and config.get(field, "gelu") not in ACT2FN:
+            known = f"one of {', '.join(sorted(ACT2FN))}"
+            raise field_refused(checkpoint.name, f"{field} = {short(repr(config[field]))}", known)
 
 
 def import_libraries(checkpoint: Checkpoint) -> None:

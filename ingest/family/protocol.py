@@ -71,6 +71,14 @@ def _is_rotation(value: Any) -> bool:
     return all(each is None or isinstance(each, (str, int, float)) for each in flat)
 
 
+def list_of(*names: str) -> Field:
+    """A list of some of these names."""
+    return Field(
+        f"a list of {' and '.join(names)} or null",
+        lambda value: value is None or (isinstance(value, list) and all(each in names for each in value)),
+    )
+
+
 ROTATION = Field("an object of numbers and names or null", _is_rotation)
 TRUTH = Field("true or false", lambda value: isinstance(value, bool))
 LABELS = Field("an object of the labels' names by number from 0 on", _is_labels)

@@ -19,7 +19,7 @@ from ingest.run.errors import IngestError, is_unreachable, listed, short
 from ingest.run.files import check_fetched, is_file, is_folder, package_folder, sha256
 from ingest.run.settings import EMBEDDED
 from store import Snapshot, StoreError, open_snapshot
-from store.phrases import one
+from store.phrases import many, one
 
 #: What a commit of the hub looks like.
 COMMIT_LETTERS, COMMIT_LENGTH = frozenset("0123456789abcdef"), 40
@@ -35,6 +35,8 @@ CACHED = ["config.json"]
 ADAPTER = "adapter_config.json"
 #: peft's class that loads an adapter with its model, by what the adapter was trained for.
 PEFT_CLASSES = {"SEQ_CLS": "AutoPeftModelForSequenceClassification", "TOKEN_CLS": "AutoPeftModelForTokenClassification"}
+#: What to do without a checkpoint, whoever asks for it: a flag, an argument of a command, or one of Python.
+GIVE = "Give a folder that save_pretrained wrote, or the name of a model of the hub, such as bert-base-uncased."
 #: Tokens that a model reads at least: a wordpiece between its special tokens.
 SHORTEST = 3
 
@@ -71,6 +73,8 @@ def find_checkpoint(model: str, *, held: Callable[[], Iterable[Checkpoint]] = tu
 
     `held` gives the models of the hub in the store that is written: it is asked before the hub.
     """
+    if not model.strip():
+        raise IngestError(f"The name of the model is empty. {GIVE}")
     if model == EMBEDDED:
         return embedded_checkpoint()
     if is_folder(Path(model)):
@@ -145,7 +149,7 @@ def _cached(model: str, revision: str | None) -> Path | None:
     except Exception:  # whatever its cache raises: then the hub is asked
         return None
     there = [any(map(is_file, folder.glob(name))) for name in ("*.safetensors", "pytorch_model*.bin")]
-    indices = [_read_json(folder, index.name) for index in folder.glob("*.index.json")]
+    indices = [read_json(folder, index.name) for index in folder.glob("*.index.json")]
     shards = [folder / str(shard) for index in indices for shard in dict(index.get("weight_map", {})).values()]
     tokenizer = any(is_file(folder / name) for name in ("tokenizer.json", *(each.vocabulary[0] for each in FAMILIES)))
     return (
@@ -164,8 +168,7 @@ def _download(model: str, revision: str | None, weights: str) -> Path:
     except Exception as error:  # the hub's client lets through whatever its transport raises
         there = "nor in the cache, and the hub cannot be reached" if is_unreachable(error) else "nor on the hub"
         raise IngestError(
-            f"Model {short(model)!r} is neither a local folder {there} ({type(error).__name__}). "
-            "Give --model=<folder> or a name such as --model=bert-base-uncased."
+            f"Model {short(model)!r} is neither a local folder {there} ({type(error).__name__}). {GIVE}"
         ) from error
 
 
@@ -175,9 +178,7 @@ def _read_folder(folder: Path, *, name: str, revision: str) -> Checkpoint:
     family = check_encoder(name, config)
     weights = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
     if not weights:
-        raise IngestError(
-            f"{name} has no weights in files .safetensors or pytorch_model.bin. Give a --model that save_pretrained wrote."
-        )
+        raise IngestError(f"{name} has no weights in files .safetensors or pytorch_model.bin. {GIVE}")
     return Checkpoint(name, folder, revision, config, sha256(weights), _tokenizer_identity(folder, family))
 
 
@@ -213,7 +214,7 @@ def family_in(folder: Path) -> Family:
 def _tokenizer_identity(folder: Path, family: Family) -> str:
     """Hash of what determines the wordpieces of a sentence."""
     if (folder / "tokenizer.json").is_file():
-        parts = _read_json(folder, "tokenizer.json")
+        parts = read_json(folder, "tokenizer.json")
         identity = {name: part for name, part in parts.items() if name not in NOT_IDENTITY}
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
     files = [folder / file for file in (*family.vocabulary, "tokenizer_config.json") if (folder / file).is_file()]
@@ -227,10 +228,11 @@ def _read_config(folder: Path) -> dict[str, Any]:
         raise IngestError(
             f"{folder} has no config.json, so it is no checkpoint. Give the folder that save_pretrained wrote."
         )
-    return _read_json(folder, "config.json")
+    return read_json(folder, "config.json")
 
 
-def _read_json(folder: Path, file: str) -> dict[str, Any]:
+def read_json(folder: Path, file: str) -> dict[str, Any]:
+    """The object in a file of a checkpoint; refused where the file has none."""
     try:
         check_fetched(folder / file, f"{folder}/{file}")
         return dict(json.loads((folder / file).read_text("utf-8")))
@@ -294,22 +296,34 @@ def check_config(name: str, family: Family, config: Mapping[str, Any]) -> None:
     """
     for field, kind in family.fields.items():
         if field in config and not kind.accepts(config[field]):
-            raise _refused(name, f"{field} = {short(repr(config[field]))}", kind.explanation)
+            raise field_refused(name, f"{field} = {short(repr(config[field]))}", kind.explanation)
     for field, expected in family.misfits(config).items():
-        raise _refused(name, f"{field} = {short(repr(config.get(field)))}", expected)
+        raise field_refused(name, f"{field} = {short(repr(config.get(field)))}", expected)
     size, heads = family.size(config, "hidden_size"), family.size(config, "num_attention_heads")
+    _check_lists(name, family, config)
     if size % heads:
         counted, whole = (family.names.get(field, field) for field in ("num_attention_heads", "hidden_size"))
-        raise _refused(name, f"{counted} = {heads}", f"a divisor of {whole} = {size}")
+        raise field_refused(name, f"{counted} = {heads}", f"a divisor of {whole} = {size}")
     padding, words = config.get("pad_token_id", family.defaults["pad_token_id"]) or 0, family.size(config, "vocab_size")
     if padding >= words:
-        raise _refused(name, f"pad_token_id = {padding}", f"less than vocab_size = {words}")
+        raise field_refused(name, f"pad_token_id = {padding}", f"less than vocab_size = {words}")
     positions, longest = family.size(config, "max_position_embeddings"), family.longest_input(config)
     if longest < SHORTEST:
         least = (
             f"at least {positions + SHORTEST - longest}: the first token has a position after pad_token_id = {padding}"
         )
-        raise _refused(name, f"max_position_embeddings = {positions}", least)
+        raise field_refused(name, f"max_position_embeddings = {positions}", least)
+
+
+def _check_lists(name: str, family: Family, config: Mapping[str, Any]) -> None:
+    """Refuse kinds of layers and shared keys and values that are not as many as the layers and heads need."""
+    layers, heads = (family.size(config, field) for field in ("num_hidden_layers", "num_attention_heads"))
+    kinds = config.get("layer_types") if "layer_types" in family.model_fields else None
+    if kinds is not None and len(kinds) != layers:
+        raise field_refused(name, f"layer_types of {many(len(kinds), 'layer')}", f"a list of {many(layers, 'layer')}")
+    shared = config.get("num_key_value_heads") if "num_key_value_heads" in family.model_fields else None
+    if shared is not None and heads % shared:
+        raise field_refused(name, f"num_key_value_heads = {shared}", f"a divisor of num_attention_heads = {heads}")
 
 
 def model_config(config: Mapping[str, Any], **changes: Any) -> Any:
@@ -324,7 +338,8 @@ def model_config(config: Mapping[str, Any], **changes: Any) -> Any:
     return getattr(transformers, family.config_class)(**(fields | changes))
 
 
-def _refused(name: str, value: str, expected: str) -> IngestError:
+def field_refused(name: str, value: str, expected: str) -> IngestError:
+    """The error for a config.json that says something else than a model of its family can be built from."""
     return IngestError(
         f"config.json of {short(name)} says {value}. It must be {expected}. Save the model again with save_pretrained."
     )
@@ -348,7 +363,7 @@ def check_folder(folder: Path) -> None:
         names = listed(path.relative_to(folder) for path in inside)
         kinds = " and ".join(dict.fromkeys(f"{family.name}s" for family in families.values()))
         kind = "the folder of a sentence-transformers model" if (folder / "modules.json").is_file() else "no checkpoint"
-        raise IngestError(f"{folder} is {kind}, and has {kinds} inside: {names}. Give --model={inside[-1]}.")
+        raise IngestError(f"{folder} is {kind}, and has {kinds} inside: {names}. Give the folder {inside[-1]}.")
 
 
 def check_whole(name: str, family: Family, config: Mapping[str, Any]) -> None:

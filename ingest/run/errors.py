@@ -2,19 +2,25 @@
 
 from collections.abc import Iterable, Iterator
 
-#: Characters of a name, and names of a list, that a message shows.
-LONGEST_NAME, LONGEST_LIST = 80, 20
+#: Characters of a name and of another library's error, and names of a list, that a message shows.
+LONGEST_NAME, LONGEST_CAUSE, LONGEST_LIST = 80, 200, 20
 
 
 class IngestError(Exception):
     """The ingest cannot be done with these settings."""
 
 
-def short(name: object) -> str:
+def short(name: object, *, longest: int = LONGEST_NAME) -> str:
     """A name as a message shows it: on one line, and cut in the middle where it is long."""
     text = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in str(name))
-    half = LONGEST_NAME // 2
-    return text if len(text) <= LONGEST_NAME else f"{text[:half]}...{text[-half:]}"
+    half = longest // 2
+    return text if len(text) <= longest else f"{text[:half]}...{text[-half:]}"
+
+
+def cause(error: BaseException) -> str:
+    """What an error of another library says, on one line, after its class."""
+    text = " ".join(str(error).split()).removesuffix(".")
+    return short(f"{type(error).__name__}: {text}" if text else type(error).__name__, longest=LONGEST_CAUSE)
 
 
 def listed(names: Iterable[object]) -> str:
