@@ -166,6 +166,13 @@ def test_half_a_surrogate_pair_is_read_as_a_question_mark(bert: Any, tokenizer: 
     assert shown.pattern.identical(expected.pattern)
 
 
+def test_both_halves_of_a_surrogate_pair_are_read_as_their_character(bert: Any, tokenizer: Any) -> None:
+    shown, expected = (
+        headscape.sentence(bert, tokenizer, text) for text in ("A \ud83d\ude00 film", "A \U0001f600 film")
+    )
+    assert shown.pattern.identical(expected.pattern)
+
+
 def test_a_tokenizer_of_another_vocabulary_is_refused(bert: Any) -> None:
     other = transformers.BertTokenizer(vocab={"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4, "film": 5})
     with pytest.raises(IngestError, match=r"not that of .*: it has 6 wordpieces, .* Give the tokenizer that was saved"):

@@ -10,9 +10,12 @@ import pytest
 import tokenizers
 import transformers
 
+from dashboard.sentence.change import NO_CHANGE
+from dashboard.sentence.checkpoint import encoded
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.web.errors import Refusal
 from headscape.__main__ import main as headscape
+from ingest.encode.hidden_words import GuessingModel
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.errors import IngestError
 from ingest.text.own_tokenizer import load_tokenizer
@@ -92,7 +95,9 @@ def test_a_typed_wordpiece_without_a_vector_is_named(broken: Path, ingest: Inges
 # -- what a tokenizer puts around a text --------------------------------------------------------------------
 
 
-def save_fast(model: Path, *, single: str | None = None, unknown: str = "[UNK]", **names: str) -> None:
+def save_fast(
+    model: Path, *, single: str | None = None, pair: str | None = None, unknown: str = "[UNK]", **names: str
+) -> None:
     """Replaces the tokenizer by one of words, with a template of what it puts around a text."""
     vocab = {piece: number for number, piece in enumerate(["[PAD]", "[UNK]", "<s>", "</s>", "film", "the"])}
     tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocab, unk_token=unknown))
@@ -100,7 +105,7 @@ def save_fast(model: Path, *, single: str | None = None, unknown: str = "[UNK]",
     tokenizer.add_special_tokens(["<s>", "</s>"])
     if single:
         special = [("<s>", 2), ("</s>", 3)]
-        template = tokenizers.processors.TemplateProcessing(single=single, special_tokens=special)
+        template = tokenizers.processors.TemplateProcessing(single, pair, special)
         tokenizer.post_processor = template
     transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(model)
 
@@ -116,9 +121,15 @@ def test_ends_of_a_text_are_those_that_the_tokenizer_puts_there(broken: Path) ->
 @pytest.mark.parametrize(
     ("single", "names", "problem"),
     [
-        (None, {}, "it names no cls_token and sep_token"),
-        ("$A </s>", {}, "it names no cls_token and sep_token"),
-        (None, {"cls_token": "<s>", "sep_token": "</s>"}, "it has no post-processor"),
+        (None, {}, "no [CLS] before a text and no [SEP] after it: it names no cls_token and sep_token"),
+        (
+            None,
+            {"cls_token": "<s>", "sep_token": "</s>"},
+            "no [CLS] before a text and no [SEP] after it: it has no post",
+        ),
+        ("$A </s>", {}, "no [CLS] before a text and </s> after it"),
+        ("<s> $A", {"cls_token": "<s>", "sep_token": "</s>"}, "<s> before a text and no [SEP] after it"),
+        ("<s> </s> $A", {}, "<s> before a text and no [SEP] after it"),
     ],
 )
 def test_a_tokenizer_that_leaves_the_ends_of_a_text_open_is_refused(
@@ -126,8 +137,36 @@ def test_a_tokenizer_that_leaves_the_ends_of_a_text_open_is_refused(
 ) -> None:
     save_fast(broken, single=single, **names)
     told = complaint(model=broken)
-    assert f"puts no [CLS] before a text and no [SEP] after it: {problem}." in told
+    assert f"puts {problem}" in told
     assert told.endswith("the post-processor tokenizers.processors.BertProcessing.")
+
+
+def test_a_refused_tokenizer_is_named_by_its_model_where_that_has_a_name(broken: Path) -> None:
+    save_fast(broken, single="<s> $A")
+    with pytest.raises(
+        IngestError, match=r"^The tokenizer of mine \(\w+\) puts <s> before a text and no \[SEP\] after it"
+    ):
+        Tokenizer(broken, max_length=8, name="mine")
+
+
+@pytest.mark.parametrize(
+    ("single", "pair"),
+    [("<s> $A </s> $A </s>", "<s> $A </s> $B </s>"), ("<s> $A </s>", "<s> $B </s> $A </s>")],
+    ids=["a text twice", "the second text first"],
+)
+def test_a_pair_that_is_not_one_text_after_the_other_is_refused(single: str, pair: str, broken: Path) -> None:
+    save_fast(broken, single=single, pair=pair)
+    tokenizer = Tokenizer(broken, max_length=16, name="mine")
+    assert tokenizer.tokenize(["the film"]).token_id[0] == 2
+    with pytest.raises(IngestError, match=r"^The tokenizer of mine makes of a pair something else than the first text"):
+        tokenizer.tokenize_pair("the film", "film")
+
+
+def test_a_reader_of_such_a_pair_is_told_so(broken: Path) -> None:
+    save_fast(broken, single="<s> $A </s>", pair="<s> $B </s> $A </s>")
+    model = GuessingModel(find_checkpoint(str(broken)), max_length=16, dtype="float32")
+    with pytest.raises(Refusal, match="Give one text, or save the tokenizer again with another post-processor"):
+        encoded(model, "the film", "film", NO_CHANGE)
 
 
 def test_a_tokenizer_that_cannot_read_unknown_letters_is_refused(broken: Path) -> None:

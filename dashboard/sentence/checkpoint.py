@@ -135,7 +135,7 @@ def cannot_run(error: RuntimeError) -> Refusal:
 def encoded(model: "GuessingModel", text: str, second: str, change: Change, *, most: int | None = None) -> "Encoded":
     """A sentence, or a pair, by a loaded model whose heads may be changed, cut at so many wordpieces; or a `Refusal`."""
     first, other = text[:MOST_CHARACTERS], second[:MOST_CHARACTERS]
-    pair = model.tokenize(first, other, most=most)
+    pair = _tokenized(model, first, other, most)
     tokens = pair.tokens
     words = pair.segment[tokens.word_index >= 0]
     check_words(0 in words, "first " if other else "")
@@ -164,6 +164,16 @@ def encoded(model: "GuessingModel", text: str, second: str, change: Change, *, m
         hidden_loss=hidden_loss,
     )
     return Encoded(sentence, traced)
+
+
+def _tokenized(model: "GuessingModel", first: str, second: str, most: int | None) -> "Pair":
+    """Wordpieces of a sentence or a pair; a `Refusal` of a pair that the tokenizer lays out otherwise."""
+    from ingest.run.errors import IngestError
+
+    try:
+        return model.tokenize(first, second, most=most)
+    except IngestError as error:
+        raise Refusal(str(error)) from error
 
 
 def _check_vectors(model: "GuessingModel", tokens: "Tokens") -> None:
@@ -226,6 +236,8 @@ def check_words(present: bool, which: str) -> None:
 def readable(text: str) -> str:
     """The part of a text that is read, and one character more where it is longer; empty for a blank text.
 
-    A lone surrogate, which JSON can hold and UTF-8 cannot, becomes a question mark.
+    Two surrogates that are a pair, as JSON of other programs may hold them, become their character; a lone one, which UTF-8 cannot
+    hold, a question mark.
     """
-    return text[: MOST_CHARACTERS + 1].encode("utf-8", "replace").decode() if text.strip() else ""
+    joined = text[: 2 * (MOST_CHARACTERS + 1)].encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return joined[: MOST_CHARACTERS + 1].encode("utf-8", "replace").decode() if text.strip() else ""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.run.checkpoint import Checkpoint, family_in
-from ingest.run.errors import IngestError, short
+from ingest.run.errors import IngestError, cause, short
 
 #: How its wordpieces within a word, or at the beginning of one, are marked: no part of the spelling.
 MARKS = ("##", "\u2581")
@@ -183,12 +183,16 @@ def _folded(character: str) -> str:
 WITHOUT_OFFSETS = {"BertJapaneseTokenizer": with_offsets, "EsmTokenizer": of_letters}
 #: How transformers names a package that a tokenizer needs.
 PACKAGE = re.compile(r"install ([\w-]+)|The ([\w-]+) dictionary is not installed|requires the ([\w-]+) library")
+#: A text that any tokenizer splits into at least one wordpiece.
+SAMPLE = "a"
 #: A letter that no vocabulary has and no tokenizer leaves out: of the ancient script of South Arabia.
 UNKNOWN = "\U00010a60"
 
 
-def load_tokenizer(folder: Path) -> Any:
+def load_tokenizer(folder: Path, name: str = "") -> Any:
     """The tokenizer that a checkpoint was saved with: fast, with the names of the tokens that it puts around a text.
+
+    Messages name the model where `name` does, else the folder.
 
     Raises
     ------
@@ -197,22 +201,29 @@ def load_tokenizer(folder: Path) -> Any:
     """
     import transformers
 
-    family = family_in(folder)
+    family, about = family_in(folder), whose(folder, name)
     files = ("tokenizer.json", family.vocabulary[0])
     if not any((folder / name).is_file() for name in files):  # transformers would make one without wordpieces
-        raise IngestError(f"{folder} has no tokenizer ({' or '.join(files)}). Save it with tokenizer.save_pretrained.")
+        raise IngestError(
+            f"{short(name) or folder} has no tokenizer ({' or '.join(files)}). Save it with tokenizer.save_pretrained."
+        )
     try:  # with a config, config.json is left alone: it was checked for what the model reads
         config = getattr(transformers, family.config_class)()
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, config=config, trust_remote_code=False)
     except ImportError as error:
-        raise _uninstalled(folder, error) from error
+        raise _uninstalled(folder, about, error) from error
     except Exception as error:  # `tokenizers` raises nothing more exact
         raise IngestError(
-            f"The tokenizer in {folder} cannot be loaded ({type(error).__name__}: {short(error)}). Save it again with tokenizer.save_pretrained."
+            f"{about} cannot be loaded ({cause(error)}). Save it again with tokenizer.save_pretrained."
         ) from error
-    tokenizer = _with_offsets(tokenizer, folder)
+    tokenizer = _with_offsets(tokenizer, about)
     tokenizer.truncation_side = "right"  # the beginning of a text is kept, whatever was saved
-    return _with_ends(tokenizer, folder, family.post_processor)
+    return _with_ends(tokenizer, about, family.post_processor)
+
+
+def whose(folder: Path, name: str) -> str:
+    """A tokenizer as messages name it: by its model where that has a name, else by its folder."""
+    return f"The tokenizer of {short(name)}" if name else f"The tokenizer in {folder}"
 
 
 def check_vocabulary(checkpoint: Checkpoint, vocab: Sequence[str]) -> None:
@@ -231,43 +242,57 @@ def check_vocabulary(checkpoint: Checkpoint, vocab: Sequence[str]) -> None:
         )
 
 
-def _with_offsets(tokenizer: Any, folder: Path) -> Any:
+def _with_offsets(tokenizer: Any, about: str) -> Any:
     if tokenizer.is_fast:
         return tokenizer
     name = type(tokenizer).__name__
     if name not in WITHOUT_OFFSETS:
         raise IngestError(
-            f"The tokenizer in {folder} ({name}) does not tell which characters of a text a wordpiece stands for. "
+            f"{about} ({name}) does not tell which characters of a text a wordpiece stands for. "
             "Save it as a fast tokenizer, in tokenizer.json."
         )
     return WITHOUT_OFFSETS[name](tokenizer)
 
 
-def _with_ends(tokenizer: Any, folder: Path, processor: str) -> Any:
+def _with_ends(tokenizer: Any, about: str, processor: str) -> Any:
     """The same with the tokens that it puts before and after a text under the names cls_token and sep_token."""
     try:
         ends, _unknown = (tokenizer(text)["input_ids"] for text in ("", UNKNOWN))
     except Exception as error:  # `tokenizers` raises nothing more exact
         raise IngestError(
-            f"The tokenizer in {folder} cannot read a text with an unknown letter ({short(error)}). "
+            f"{about} cannot read a text with an unknown letter ({short(error)}). "
             "Save it again with an unk_token that is in its vocabulary."
         ) from error
     if not processor and len(ends) < 2:
         [tokenizer.cls_token] = tokenizer.convert_ids_to_tokens(ends) or [None]
         tokenizer.sep_token = None
         return tokenizer
-    if len(ends) < 2 or not {ends[0], ends[-1]} <= tokenizer.added_tokens_decoder.keys():
-        named = tokenizer.cls_token is not None and tokenizer.sep_token is not None
-        problem = "it has no post-processor" if named else "it names no cls_token and sep_token"
+    if problem := _open_ends(tokenizer, ends):
         raise IngestError(
-            f"The tokenizer in {folder} ({type(tokenizer).__name__}) puts no [CLS] before a text and no [SEP] after it: {problem}. "
+            f"{about} ({type(tokenizer).__name__}) puts {problem}. "
             f"Save it again with cls_token, sep_token and the post-processor tokenizers.processors.{processor}."
         )
     tokenizer.cls_token, tokenizer.sep_token = tokenizer.convert_ids_to_tokens([ends[0], ends[-1]])
     return tokenizer
 
 
-def _uninstalled(folder: Path, error: ImportError) -> IngestError:
+def _open_ends(tokenizer: Any, ends: Sequence[int]) -> str:
+    """What a tokenizer fails to put around a text, by what it makes of an empty one; empty where nothing."""
+    [sample] = tokenizer([SAMPLE]).encodings
+    before, after = (sample.sequence_ids[place] is None for place in (0, -1))
+    if before and after and {ends[0], ends[-1]} <= tokenizer.added_tokens_decoder.keys():
+        return ""
+    if before != after:
+        there = short(sample.tokens[0 if before else -1])
+        return (
+            f"{there} before a text and no [SEP] after it" if before else f"no [CLS] before a text and {there} after it"
+        )
+    named = tokenizer.cls_token is not None and tokenizer.sep_token is not None
+    problem = "it has no post-processor" if named else "it names no cls_token and sep_token"
+    return f"no [CLS] before a text and no [SEP] after it: {problem}"
+
+
+def _uninstalled(folder: Path, about: str, error: ImportError) -> IngestError:
     """The error for a tokenizer that needs a package which is not there."""
     described: dict[str, Any] = {}
     with suppress(OSError, ValueError):
@@ -275,6 +300,6 @@ def _uninstalled(folder: Path, error: ImportError) -> IngestError:
     found = PACKAGE.search(str(error))
     package = error.name or (next(filter(None, found.groups())) if found else short(error))
     return IngestError(
-        f"The tokenizer in {folder} ({described.get('tokenizer_class', 'of transformers')}) needs the package {package}, which is not installed. "
+        f"{about} ({described.get('tokenizer_class', 'of transformers')}) needs the package {package}, which is not installed. "
         f"Install it: pip install {package}."
     )

@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.text.own_tokenizer import load_tokenizer
+from ingest.run.errors import IngestError
+from ingest.text.own_tokenizer import SAMPLE, load_tokenizer, whose
 from store.schema.corpus import CLS, CONTINUATION, FIRST, NO_WORD, PUNCTUATION, SEP, SPECIAL, SYMBOL
 
-#: A text that any tokenizer splits into at least one wordpiece.
-SAMPLE = "a"
 #: The owner of a special token.
 NO_TEXT = -1
 
@@ -155,8 +154,8 @@ class Pair:
 class Tokenizer:
     """The checkpoint's own tokenizer."""
 
-    def __init__(self, folder: Path, *, max_length: int) -> None:
-        self._tokenizer = load_tokenizer(folder)
+    def __init__(self, folder: Path, *, max_length: int, name: str = "") -> None:
+        self._tokenizer, self._whose = load_tokenizer(folder, name), whose(folder, name)
         self.max_length = max_length
         #: Of a text per wordpiece that is kept, before a part of it is tried.
         self.characters = 64
@@ -211,7 +210,16 @@ class Tokenizer:
 
     @cached_property
     def _pair_layout(self) -> Layout:
-        return Layout.of(self._tokenizer, texts=2)
+        """Where they stand around a pair; refused where a pair is no first text and then a second one."""
+        layout, texts = Layout.of(self._tokenizer, texts=2), (SAMPLE, f"{SAMPLE} {SAMPLE}")
+        owners = [slot.owner for slot in layout.slots if slot.owner != NO_TEXT]
+        parts = self._tokenizer(list(texts), add_special_tokens=False)["input_ids"]
+        if owners != [0, 1] or layout.fill(parts).token_id.tolist() != self._tokenizer(*texts)["input_ids"]:
+            raise IngestError(
+                f"{self._whose} makes of a pair something else than the first text and then the second, each once. "
+                "Give one text, or save the tokenizer again with another post-processor."
+            )
+        return layout
 
     @cached_property
     def _read(self) -> Callable[[str], str]:
