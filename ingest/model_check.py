@@ -8,6 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from ingest.run.process import exit_status
+from store.phrases import many
 
 if TYPE_CHECKING:
     from ingest.run.checkpoint import Checkpoint
@@ -55,7 +56,7 @@ def facts(model: str) -> list[tuple[str, str]]:
     from ingest.text.own_tokenizer import check_vocabulary
     from ingest.text.tokenizer import Tokenizer
 
-    tokenizer = Tokenizer(checkpoint.folder, max_length=LENGTH)
+    tokenizer = Tokenizer(checkpoint.folder, max_length=LENGTH, name=checkpoint.name)
     check_vocabulary(checkpoint, tokenizer.vocab)
     device = find_device("auto")
     hooked = HookedModel(checkpoint, device=device, dtype=torch.float32, packed=True)
@@ -71,9 +72,9 @@ def facts(model: str) -> list[tuple[str, str]]:
     stored = sum(2 * prod(shape.of(name)) for name in PER_TOKEN) // block.tokens
     return [
         ("model", f"{checkpoint.name} ({checkpoint.family.name})"),
-        ("layers, heads", f"{hooked.layers} of {hooked.heads} heads with {hooked.channels} channels"),
+        ("layers, heads", f"{hooked.layers} of {many(hooked.heads, 'head')} with {many(hooked.channels, 'channel')}"),
         *([("added to scores", checkpoint.family.added)] if checkpoint.family.added else []),
-        ("longest input", f"{hooked.longest:,} tokens"),
+        ("longest input", many(hooked.longest, "token")),
         (
             "largest error",
             f"{error:.1e} of a weight against transformers' eager attention (allowed: {LARGEST_ERROR:g})",

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ingest.encode.encoder import BATCH_TOKENS
-from ingest.encode.loading import answer_names, load_model, weight_shapes
+from ingest.encode.loading import answer_names, class_names, load_model, weight_shapes
 from ingest.encode.sample import Sample, take_sentences
 from ingest.encode.tensors import ModelGroup
 from ingest.run.checkpoint import Checkpoint
@@ -193,6 +193,8 @@ class SilencedModel:
 def find_kind(checkpoint: Checkpoint) -> str:
     """Which of `store.schema.model.LOSSES` a checkpoint has, by the head it was trained with.
 
+    Weights that a classifier shares with other heads are one's where `class_names` says so.
+
     Raises
     ------
     IngestError
@@ -200,7 +202,7 @@ def find_kind(checkpoint: Checkpoint) -> str:
     """
     names = weight_shapes(checkpoint).keys()
     for kind, weights in checkpoint.family.head_weights.items():
-        if names >= set(weights):
+        if names >= set(weights) and (kind != "classification" or class_names(checkpoint)):
             return kind
     if checkpoint.family.architectures.get("next") in (checkpoint.config.get("architectures") or ()):
         return "next"
@@ -272,7 +274,7 @@ def _make_task(
 
 
 def _mask_id(checkpoint: Checkpoint, settings: Settings) -> int:
-    mask_id = Tokenizer(checkpoint.folder, max_length=settings.max_length).mask_id
+    mask_id = Tokenizer(checkpoint.folder, max_length=settings.max_length, name=checkpoint.name).mask_id
     if mask_id is None:
         raise IngestError(
             f"The tokenizer of {checkpoint.name} has no [MASK]. Save one that has, or leave --importance out."

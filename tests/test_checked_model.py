@@ -1,0 +1,46 @@
+"""What `headscape check-model` says of the head that a model was trained with, and of counts of 1."""
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from headscape.__main__ import main as headscape
+from ingest.heads.importance import find_kind
+from ingest.run.checkpoint import find_checkpoint
+from ingest.run.errors import IngestError
+from tests.family_models import save_family
+from tests.tiny_models import save_model
+
+NONE = "none: head importance does not apply"
+#: A head with the name of a classifier's, and a classifier with one answer.
+OTHERS = {
+    "multiple choice": partial(save_model, architecture="BertForMultipleChoice"),
+    "regression": partial(save_model, architecture="BertForSequenceClassification", labels=("score",)),
+}
+
+
+def told_of(model: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    """The lines of the check by what they are of."""
+    assert headscape(["check-model", str(model)]) == 0
+    return {line[:22].strip(): line[23:] for line in capsys.readouterr().out.splitlines()}
+
+
+@pytest.mark.parametrize("head", OTHERS)
+def test_a_head_that_is_no_classifier_of_texts_measures_no_loss(
+    head: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = OTHERS[head](tmp_path / "model")
+    with pytest.raises(IngestError, match="model predicts neither words nor labels"):
+        find_kind(find_checkpoint(str(model)))
+    assert told_of(model, capsys)["trained head"] == NONE
+
+
+def test_a_classifier_is_one_for_the_check_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = save_model(tmp_path / "model", architecture="BertForSequenceClassification")
+    assert told_of(model, capsys)["trained head"] == "labels"
+
+
+def test_one_head_with_one_channel_is_spoken_of_as_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = save_family(tmp_path / "model", "bert", sizes={"hidden_size": 1, "num_attention_heads": 1})
+    assert told_of(model, capsys)["layers, heads"] == "3 of 1 head with 1 channel"
