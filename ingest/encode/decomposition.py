@@ -41,6 +41,8 @@ LEAST = 1e-12
 DECOMPX = "decompx"
 #: By how much the parts of logits may miss them, as a share of the largest: beyond it the classifier is built otherwise.
 LARGEST_MISS = 1e-3
+#: What to do where a method needs layers that a model lacks.
+INSTEAD = "Choose globenc, or a model with BERT's layers."
 
 
 @dataclass(frozen=True)
@@ -138,29 +140,30 @@ def blocks(tokens: int) -> Iterator[slice]:
     return (slice(start, min(tokens, start + size)) for start in range(0, tokens, size))
 
 
-def trace(model: HookedModel, token_ids: Tensor, segment: Tensor | None = None) -> list[TracedLayer]:
-    """The layers of a model after a pass over one sentence, or a pair with the `segment` of each token (token,)."""
-    return traced(model, model.run(token_ids[None], None, None if segment is None else segment[None]))
+def trace(
+    model: HookedModel, token_ids: Tensor, segment: Tensor | None = None, *, instead: str = INSTEAD
+) -> list[TracedLayer]:
+    """The layers of a model after a pass over one sentence, or a pair with the `segment` of each token (token,); see `traced`."""
+    capture = model.run(token_ids[None], None, None if segment is None else segment[None])
+    return traced(model, capture, instead=instead)
 
 
-def traced(model: HookedModel, capture: Capture) -> list[TracedLayer]:
+def traced(model: HookedModel, capture: Capture, *, instead: str = INSTEAD) -> list[TracedLayer]:
     """The layers of a model after a pass over one sentence that captured these tensors.
 
     Raises
     ------
     IngestError
-        Where the layers are built otherwise.
+        Where the layers are built otherwise; its message ends with `instead`.
     """
-    return [_traced(model, parts, capture, layer) for layer, parts in enumerate(model.parts.layers)]
+    return [_traced(model, parts, capture, layer, instead) for layer, parts in enumerate(model.parts.layers)]
 
 
-def _traced(model: HookedModel, parts: LayerParts, capture: Capture, layer: int) -> TracedLayer:
+def _traced(model: HookedModel, parts: LayerParts, capture: Capture, layer: int, instead: str) -> TracedLayer:
     norms = parts.residual_norms
     feedforward = parts.feedforward if len(norms) == 2 and parts.centres else None
     if feedforward is None:
-        raise IngestError(
-            f"{model.family_name} cannot be decomposed: its layers are not those of a BERT. Choose globenc, or a model with BERT's layers."
-        )
+        raise IngestError(f"{model.family_name} cannot be decomposed: its layers are not those of a BERT. {instead}")
     first, second, activation = feedforward
     exact = parts.value_map[0].dtype  # of the weights: vectors have 16 bits where the model multiplies in 16
     query, key, value, layer_input = (
