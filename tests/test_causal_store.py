@@ -24,6 +24,7 @@ from store.kernels.dictionary import FARTHEST
 from store.replacement import mean_patterns
 from store.rules import RuleSentences
 from store.schema.corpus import FIRST
+from store.schema.model import STATISTICS
 from tests.every_family import make_families
 from tests.family_models import save_family
 
@@ -112,6 +113,22 @@ def test_programs_are_refused_a_ranking_by_a_token_that_no_text_has(place: str) 
     tools = StoreTools(ServedStore(place))
     with pytest.raises(StoreError, match=r"puts no token after a text: no attention goes there\. Choose another"):
         tools.rank_heads("to_sep")
+
+
+def test_programs_are_refused_a_ranking_by_tokens_that_no_query_sees(place: str) -> None:
+    with pytest.raises(StoreError, match=r"sees those before it: no attention goes to later tokens\. Choose another"):
+        StoreTools(ServedStore(place)).rank_heads("to_next")
+
+
+def test_programs_are_told_the_statistics_that_say_something_of_a_model(place: str, corpus: Corpus) -> None:
+    """A card of a head has as many, in the same order."""
+    tools = StoreTools(ServedStore(place))
+    listed = {each.name: each for each in tools.list_statistics(corpus.name)}
+    assert STATISTICS.keys() - listed.keys() == {"to_sep", "norm_to_sep", "to_next"}
+    assert listed["to_cls"].title == "attention to the first token"
+    assert "[CLS]" not in str(listed)
+    assert "[SEP]" not in str(listed)
+    assert len(tools.describe_head(LAYER, HEAD).statistics) == len(listed)
 
 
 def test_a_whole_review_is_tokenized_as_one_text(tmp_path: Path) -> None:

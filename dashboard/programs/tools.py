@@ -37,7 +37,7 @@ from dashboard.relations.data import BestHead, best_of, links_of
 from dashboard.roles.head_roles import has_roles, roles_of_head, what_a_role_does
 from dashboard.roles.shares import shares_of
 from dashboard.sentence.finder import MatchingSentences, SentenceFilter, find_sentences, line_of, statistic_ranking
-from dashboard.statistics.data import interval_of, largest_first, ranks, values_of
+from dashboard.statistics.data import interval_of, largest_first, ranks, telling_statistics, values_of, why_zero
 from dashboard.statistics.heads import label_of
 from dashboard.web.bounds import on_same_corpus
 from dashboard.web.context import resolve
@@ -80,12 +80,10 @@ class StoreTools:
             snapshot.id, snapshot.published.isoformat(), [_model(snapshot.corpus(name)) for name in snapshot.models]
         )
 
-    def list_statistics(self) -> list[Definition]:
-        """The statistics of heads: name, unit, formula, meaning and the paper that defines each."""
-        return [
-            Definition(name, known.title, known.unit, known.formula, known.meaning, known.paper)
-            for name, known in STATISTICS.items()
-        ]
+    def list_statistics(self, model: ModelName = "") -> list[Definition]:
+        """The statistics of a model's heads: name, unit, formula, meaning and the paper that defines each."""
+        corpus = self._corpus(model)
+        return [_definition(corpus, name) for name in telling_statistics(corpus)]
 
     def rank_heads(
         self,
@@ -145,7 +143,11 @@ class StoreTools:
             _said(corpus, str(corpus.head_roles.values[layer, head])) if known else "The store has no roles of heads.",
             _said(corpus, label_of(corpus, layer, head)),
             _roles(corpus, layer, head) if known else [],
-            [number for name in STATISTICS for number in self._numbers(corpus, name, "all", [(layer, head)])],
+            [
+                number
+                for name in telling_statistics(corpus)
+                for number in self._numbers(corpus, name, "all", [(layer, head)])
+            ],
             _best_at(corpus, layer, head),
             self._link(corpus, "head", layer=layer, head=head),
         )
@@ -373,6 +375,12 @@ def _model(corpus: Corpus) -> Model:
     )
 
 
+def _definition(corpus: Corpus, name: str) -> Definition:
+    known = STATISTICS[name]
+    formula, meaning = _said(corpus, known.formula), _said(corpus, known.meaning)
+    return Definition(name, _said(corpus, known.title), known.unit, formula, meaning, known.paper)
+
+
 def _best(corpus: Corpus) -> tuple[BestHead, ...]:
     """The best head of every relation; none of a store without relations."""
     try:
@@ -415,13 +423,11 @@ def _best_at(corpus: Corpus, layer: int, head: int) -> list[RelationOfHead]:
 
 def _check_ranking(corpus: Corpus, statistic: str, queries: str) -> None:
     """Raise StoreError where no head differs from another in a statistic."""
-    title = STATISTICS[statistic].title
     if statistic not in varying_statistics(queries):
+        title = STATISTICS[statistic].title
         raise StoreError(f"Over all queries, {title} is 1 in every head. Choose another statistic, or other queries.")
-    if not applies(corpus, title):
-        raise StoreError(
-            "This model's tokenizer puts no token after a text: no attention goes there. Choose another statistic."
-        )
+    if why := why_zero(corpus, statistic):
+        raise StoreError(f"{why}. Choose another statistic.")
 
 
 def _said(corpus: Corpus, text: str) -> str:

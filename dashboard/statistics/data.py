@@ -16,6 +16,7 @@ from dashboard.ui.text import (
     unit_title,
 )
 from dashboard.web.results import cached
+from dashboard.web.special_names import applies
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus, StoreError
 from store.kernels.statistics import spread_between_heads
@@ -189,3 +190,17 @@ def _hover_text(value: float, low: float, high: float, rank: float, heads: int, 
 def _written(values: Values, unit: str) -> Texts:
     factor, digits = (100, 0) if unit == "share" else (1, 1)
     return [["" if value != value else f"{factor * value:.{digits}f}" for value in row] for row in values]
+
+
+def telling_statistics(corpus: Corpus) -> list[str]:
+    """Names of the statistics that are not 0 in every head of a model whatever the sentence."""
+    return [name for name in STATISTICS if not why_zero(corpus, name)]
+
+
+def why_zero(corpus: Corpus, statistic: str) -> str:
+    """Why a statistic is 0 in every head; empty of the others."""
+    if not applies(corpus, STATISTICS[statistic].title):
+        return "This model's tokenizer puts no token after a text: no attention goes there"
+    if statistic == "to_next" and corpus.bias is not None and corpus.bias.causal:
+        return "A token of this model sees those before it: no attention goes to later tokens"
+    return ""
