@@ -1,22 +1,18 @@
 """A text by transformers' own objects, as a reader of a notebook has them: no store, no ingest, and nothing of theirs is changed.
 
-The model is copied without its weights, which the copy shares: new hooks and another kind of attention are the copy's alone.
-Weights of 16 bits are copied in float32, as those of a folder are loaded: small shares and products vanish in 16 bits, or overflow.
+The model is copied (`headscape.given_model`): new hooks and another kind of attention are the copy's alone.
+Its weights are in float32, as those of a folder are loaded: small shares and products vanish in 16 bits, or overflow.
 Hooks of the owner run as in any other pass. The tokenizer is read from a temporary folder, as that of a checkpoint.
 """
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
-from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
-from torch import Tensor
-from torch.nn import Parameter
 
 from dashboard.notebook.sentence import sentence_widget
 from dashboard.notebook.widget import Widget
@@ -24,13 +20,17 @@ from dashboard.sentence.change import NO_CHANGE
 from dashboard.sentence.checkpoint import MOST_CHARACTERS, encoded, readable
 from dashboard.sentence.sentence import Sentence
 from dashboard.web.errors import Refusal
+from headscape.given_model import given_model
 from ingest.encode.hidden_words import GuessingModel
 from ingest.encode.loading import load_model
-from ingest.run.checkpoint import LOCAL, Checkpoint, check_encoder
+from ingest.run.checkpoint import LOCAL, Checkpoint
 from ingest.run.errors import IngestError, short
+from store.phrases import one
 
-#: By how much a vocabulary may differ from the rows of the embedding, which many models fill up to a multiple of 128.
+#: By how much a vocabulary may differ from the rows of the embedding.
 SLACK, SHARE = 16, 0.02
+#: Rows without a wordpiece, at least: many models fill the embedding up to a multiple of 128, or keep rows for new wordpieces.
+SPARE = 127
 #: Ids that a model and its tokenizer may both name.
 IDS = ("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id")
 
@@ -74,8 +74,8 @@ def ready_model(model: Any, tokenizer: Any, found: Checkpoint | None = None) -> 
             "A model object needs its tokenizer. Give what AutoTokenizer.from_pretrained returns, or a folder or a name."
         )
     with TemporaryDirectory(prefix="headscape-") as folder, _same_kernels():
-        loaded, checkpoint = _given(model) if found is None else (_loaded(found), found)
-        if tokenizer is not None and tokenizer != model:
+        loaded, checkpoint = given_model(model) if found is None else (_loaded(found), found)
+        if tokenizer is not None and not _same_name(tokenizer, model):
             checkpoint = _with_tokenizer(checkpoint, tokenizer, Path(folder))
         longest = checkpoint.family.longest_input(checkpoint.config)
         try:
@@ -111,42 +111,14 @@ def _check_text(name: str, text: object) -> None:
         raise IngestError("`other` is empty. Give a second sentence, or leave `other` out.")
 
 
+def _same_name(first: object, second: object) -> bool:
+    """Whether both are one folder or name: objects are not compared, as a model given as its own tokenizer is an error."""
+    return all(isinstance(each, str | Path) for each in (first, second)) and str(first) == str(second)
+
+
 def _loaded(checkpoint: Checkpoint) -> Any:
     family = checkpoint.family
     return load_model(checkpoint, family.encoder_class, **family.encoder_options)
-
-
-def _given(model: Any) -> tuple[Any, Checkpoint]:
-    """A copy of a model in float32, and its checkpoint without files."""
-    model = model.get_base_model() if hasattr(model, "get_base_model") else model  # peft's, around transformers'
-    if not hasattr(getattr(model, "config", None), "to_json_string"):
-        raise IngestError(
-            f"A {type(model).__name__} is no model of transformers. Give what from_pretrained returns, or a folder or a name."
-        )
-    config = json.loads(model.config.to_json_string(use_diff=False))
-    name = Path(str(getattr(model, "name_or_path", ""))).name or type(model).__name__
-    check_encoder(name, config)
-    return _copy(model, name), Checkpoint(name, None, LOCAL, config, "", "")
-
-
-def _copy(model: Any, name: str) -> Any:
-    """The modules of a model anew, with its own tensors, but for those of 16 bits."""
-    kept = (each for module in model.modules() for each in vars(module).values() if isinstance(each, Tensor))
-    shared = {id(tensor): _exact(tensor) for tensor in chain(model.parameters(), model.buffers(), kept)}
-    try:
-        return deepcopy(model, shared)
-    except Exception as error:  # whatever an owner has put on a module
-        raise IngestError(
-            f"{short(name)} cannot be copied ({type(error).__name__}). Give the folder that save_pretrained wrote."
-        ) from error
-
-
-def _exact(tensor: Tensor) -> Tensor:
-    """A tensor of 16 bits in float32; any other as it is."""
-    if tensor.dtype not in (torch.float16, torch.bfloat16):
-        return tensor
-    exact = tensor.detach().float()
-    return Parameter(exact, tensor.requires_grad) if isinstance(tensor, Parameter) else exact
 
 
 def _with_tokenizer(checkpoint: Checkpoint, tokenizer: Any, folder: Path) -> Checkpoint:
@@ -155,7 +127,8 @@ def _with_tokenizer(checkpoint: Checkpoint, tokenizer: Any, folder: Path) -> Che
         tokenizer = _tokenizer_named(str(tokenizer))
     if not hasattr(tokenizer, "save_pretrained") or not hasattr(tokenizer, "get_vocab"):
         raise IngestError(
-            f"A {type(tokenizer).__name__} is no tokenizer of transformers. Give what AutoTokenizer.from_pretrained returns."
+            f"The tokenizer is {one(type(tokenizer).__name__)}, not one of transformers' tokenizers. "
+            "Give what AutoTokenizer.from_pretrained returns."
         )
     _check_tokenizer(checkpoint.name, checkpoint.config, tokenizer)
     (folder / "config.json").write_text(json.dumps(checkpoint.config), "utf-8")
@@ -179,7 +152,8 @@ def _check_tokenizer(name: str, config: Mapping[str, Any], tokenizer: Any) -> No
     words, rows = len(tokenizer), int(config["vocab_size"])
     ids = [(which, config.get(which), getattr(tokenizer, which, None)) for which in IDS]
     other = next((each for each in ids if None not in each and each[1] != each[2]), None)
-    problem = f"{words:,} wordpieces, and the model {rows:,}" if abs(words - rows) > max(SLACK, SHARE * rows) else ""
+    fits = words - max(SLACK, SHARE * rows) <= rows <= words + max(SPARE, SHARE * rows)
+    problem = "" if fits else f"{words:,} wordpieces, and the model {rows:,}"
     if not problem and other:
         problem = f"{other[0]} = {other[2]}, and the model {other[1]}"
     if problem:

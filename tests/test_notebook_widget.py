@@ -128,7 +128,10 @@ def vision(**_: Any) -> Any:
 BAD_MODELS: list[tuple[Callable[..., Any], str]] = [
     (gpt, "is of no family that is read here: .* model_type gpt_neox. Give a checkpoint of model_type bert"),
     (vision, "is of no family that is read here: .* model_type vit. Give a checkpoint of model_type bert"),
-    (lambda: torch.nn.Linear(2, 2), "A Linear is no model of transformers. Give what from_pretrained returns"),
+    (
+        lambda: torch.nn.Linear(2, 2),
+        "The model is a Linear, not one of transformers' models. Give what from_pretrained returns",
+    ),
 ]
 
 
@@ -175,6 +178,7 @@ def test_both_halves_of_a_surrogate_pair_are_read_as_their_character(bert: Any, 
 
 def test_a_tokenizer_of_another_vocabulary_is_refused(bert: Any) -> None:
     other = transformers.BertTokenizer(vocab={"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4, "film": 5})
+    bert.resize_token_embeddings(6 + 128)
     with pytest.raises(IngestError, match=r"not that of .*: it has 6 wordpieces, .* Give the tokenizer that was saved"):
         headscape.sentence(bert, other, "film")
 
@@ -192,7 +196,9 @@ def test_a_model_object_without_its_tokenizer_is_refused(bert: Any) -> None:
 
 
 def test_what_is_no_tokenizer_is_refused(bert: Any) -> None:
-    with pytest.raises(IngestError, match=r"A dict is no tokenizer of transformers. Give what AutoTokenizer"):
+    with pytest.raises(
+        IngestError, match=r"The tokenizer is a dict, not one of transformers' tokenizers. Give what AutoTokenizer"
+    ):
         headscape.sentence(bert, {}, "film")
 
 

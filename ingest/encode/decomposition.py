@@ -127,6 +127,11 @@ class TracedLayer:
         for block in blocks(tokens):
             yield block, torch.matmul(by_key[:, block], brought).transpose(0, 1)
 
+    def output_vectors(self) -> Tensor:
+        """Output of the layer (token, feature) from its input, pattern and values."""
+        added = torch.cat([parts.sum(1) for _, parts in self.parts()])
+        return self.after_attention(added + self.output.bias + self.layer_input)
+
     def after_attention(self, summed: Tensor) -> Tensor:
         """Output of the layer (..., feature) from the sum after attention, with the bias of the output projection in it."""
         attended = self.norms[0](summed)

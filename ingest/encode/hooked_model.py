@@ -5,6 +5,7 @@ the captured queries and keys of a batch and drops it. `SentenceModel` gives eve
 sentence or pair, as they are or with the patterns of some heads replaced.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -154,7 +155,7 @@ class HookedModel:
     def attention_error(self) -> float:
         """Largest difference between a weight of transformers' own pattern and that of the captured queries and keys, in float32.
 
-        Infinite where not every layer was seen, NaN where a weight is. Of a row of wordpieces.
+        Infinite where other layers or heads were seen than the config says, NaN where a weight is. Of a row of wordpieces.
         """
         vocab = torch.arange(min(PROBED + 1, self.config.vocab_size), device=self.device)
         # As often as needed: a single token always gets all attention.
@@ -172,7 +173,8 @@ class HookedModel:
                 patterns = module(input_ids=token_ids, output_attentions=True).attentions
         finally:
             self._attend_by(CAPTURED)
-        if not len(capture.query) == len(patterns) == self.layers:
+        seen = {tuple(vectors.shape[2:]) for vectors in capture.query}
+        if not len(capture.query) == len(patterns) == self.layers or seen != {(self.heads, self.channels)}:
             return float("inf")
         found = (
             attention_pattern(*(each[0].float().transpose(0, 1) for each in vectors), bias=bias and bias.part(layer))
@@ -246,15 +248,23 @@ def check_attention(model: HookedModel, name: str) -> float:
     Raises
     ------
     IngestError
-        Says by how much its weights differ.
+        Says by how much its weights differ, or that they are no numbers or of other layers and heads.
     """
     error = model.attention_error()
     if not error <= LARGEST_ERROR:
         raise IngestError(
-            f"{short(name)} attends otherwise than its queries and keys say: a weight differs by {error:.2g}, at most {LARGEST_ERROR:g} is "
-            "allowed. Give another model, or report the family of this one."
+            f"{_other_attention(short(name), error)} Give another model, or report the family of this one."
         )
     return error
+
+
+def _other_attention(name: str, error: float) -> str:
+    """How a model attends where it is not by the softmax of its queries and keys."""
+    if math.isnan(error):
+        return f"The attention weights of {name} are not finite numbers."
+    unseen = "a layer did not ask for attention, or for other heads than its config says"
+    how = unseen if math.isinf(error) else f"a weight differs by {error:.2g}, at most {LARGEST_ERROR:g} is allowed"
+    return f"{name} attends otherwise than its queries and keys say: {how}."
 
 
 @dataclass(frozen=True)

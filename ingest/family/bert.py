@@ -83,6 +83,16 @@ def heads_behind(prefix: str) -> Mapping[str, Sequence[str]]:
     }
 
 
+def other_heads(family: "Bert", config: Config) -> Mapping[str, str]:
+    """A `head_dim` that is not what each head gets of the features, as `Family.misfits` tells it."""
+    size, heads = family.size(config, "hidden_size"), family.size(config, "num_attention_heads")
+    if size % heads or config.get("head_dim") in (None, size // heads):
+        return {}
+    return {
+        "head_dim": f"{size // heads}, hidden_size divided by num_attention_heads: heads of another size are not read"
+    }
+
+
 class Bert:
     """The family of BERT: see `ingest.family.protocol.Family`."""
 
@@ -351,6 +361,12 @@ class BertLayer:
     def output_map(self) -> "tuple[Tensor, Tensor]":
         """Of the output projection."""
         return linear_map(self.output)
+
+    @property
+    def linears(self) -> Sequence[Any]:
+        """To the values, from the heads, and of the feed-forward network where it is read."""
+        feedforward = self.feedforward
+        return [self.module.get_submodule(self.paths.value), self.output, *(feedforward[:2] if feedforward else ())]
 
     @property
     def norm(self) -> Any:

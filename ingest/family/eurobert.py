@@ -7,7 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ingest.family.bert import DEFAULTS, MODEL_FIELDS, MOST, READ_FIELDS, Bert, BertParts, LayerPaths, trained
+from ingest.family.bert import (
+    DEFAULTS,
+    MODEL_FIELDS,
+    MOST,
+    READ_FIELDS,
+    Bert,
+    BertParts,
+    LayerPaths,
+    other_heads,
+    trained,
+)
 from ingest.family.modernbert import ModernBertLayer, mean_of_tokens
 from ingest.family.protocol import ROTATION, TRUTH, Config, Field, ModelParts, linear_map, number, text, whole
 
@@ -58,7 +68,11 @@ class EuroBert(Bert):
         "classifier_pooling": text(),
         "mask_token_id": whole(0, MOST),
     }
-    fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS}
+    fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS, "head_dim": whole(1, MOST, none=True)}
+
+    def misfits(self, config: Config) -> Mapping[str, str]:
+        """Heads share the features."""
+        return other_heads(self, config)
 
     def weight_shapes(self, config: Config) -> Mapping[str, tuple[int, ...]]:
         """All heads together have as many channels as there are features."""

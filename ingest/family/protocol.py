@@ -141,6 +141,10 @@ class LayerParts(Protocol):
         """Weight (head and channel, feature) and bias (feature) of the output projection."""
 
     @property
+    def linears(self) -> Sequence[Any]:
+        """The linear layers whose weights are read: they compute what these say, or nothing that follows from them is right."""
+
+    @property
     def norm(self) -> Any:
         """The layer norm that reads the sum after that addition."""
 

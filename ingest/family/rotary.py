@@ -3,8 +3,19 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest.family.bert import DEFAULTS, MODEL_FIELDS, READ_FIELDS, Bert, BertLayer, BertParts, LayerPaths, trained
-from ingest.family.protocol import ROTATION, Field, ModelParts
+from ingest.family.bert import (
+    DEFAULTS,
+    MODEL_FIELDS,
+    MOST,
+    READ_FIELDS,
+    Bert,
+    BertLayer,
+    BertParts,
+    LayerPaths,
+    other_heads,
+    trained,
+)
+from ingest.family.protocol import ROTATION, Config, Field, ModelParts, whole
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -28,7 +39,11 @@ class NomicBert(Bert):
     layer_weight = "encoder.layers.{}.mlp.fc2.weight"
     defaults: Mapping[str, int] = DEFAULTS | {"vocab_size": 30528, "max_position_embeddings": 2048}
     model_fields: Mapping[str, Field] = MODEL_FIELDS | {"rope_parameters": ROTATION}
-    fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS}
+    fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS, "head_dim": whole(1, MOST, none=True)}
+
+    def misfits(self, config: Config) -> Mapping[str, str]:
+        """Heads share the features."""
+        return other_heads(self, config)
 
     def parts(self, model: Any) -> ModelParts:
         """The modules of a loaded model."""
