@@ -12,7 +12,7 @@ from dashboard.sentence.checkpoint import load
 from dashboard.sentence.sentence import Sentence
 from dashboard.web.corpus_model import CorpusModel
 from headscape.own_model import encode_text, ready_model
-from ingest.encode.decomposition import DECOMPX, OF_LAYER, TracedLayer, decompose, shares_by, trace
+from ingest.encode.decomposition import DECOMPX, INSTEAD, OF_LAYER, TracedLayer, decompose, shares_by, trace
 from ingest.encode.hidden_words import GuessingModel
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.errors import IngestError, short
@@ -60,11 +60,11 @@ def _shares(ready: GuessingModel, sentence: Sentence, method: str, rolled_out: b
     return np.asarray(roll_out(matrices) if rolled_out else np.stack(matrices))
 
 
-def _trace(ready: GuessingModel, sentence: Sentence) -> tuple[list[TracedLayer], Tensor]:
+def _trace(ready: GuessingModel, sentence: Sentence, instead: str = INSTEAD) -> tuple[list[TracedLayer], Tensor]:
     """The layers of a model after a pass, and what the model gives of that sentence, with all hooks of its owner: (token, feature)."""
     tokens = ready.tokenize(sentence.text, "").tokens
     token_ids = torch.from_numpy(tokens.token_id.astype(np.int64)).to(ready.hooked.device)
-    layers = trace(ready.hooked, token_ids)
+    layers = trace(ready.hooked, token_ids, instead=instead)
     with torch.inference_mode():
         return layers, ready.hooked.parts.module(input_ids=token_ids[None]).last_hidden_state[0]
 
@@ -103,7 +103,7 @@ def alike(model: Any, tokenizer: Any, first: str, second: str, *, found: Checkpo
 
 def _vector_parts(ready: GuessingModel, sentence: Sentence) -> NDArray[np.floating]:
     """What each input token adds to the mean of the last vectors: (token, feature)."""
-    layers, last = _trace(ready, sentence)
+    layers, last = _trace(ready, sentence, "Give a model with BERT's layers.")
     *_, parts = decompose(layers)
     _check_same(ready, parts.sum(1), last)
     return np.asarray(parts.mean(0).cpu().numpy())

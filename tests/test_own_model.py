@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from tokenizers.processors import TemplateProcessing
 from torch import nn
 
 import headscape
@@ -345,3 +346,18 @@ def test_rows_for_new_wordpieces_are_no_other_tokenizer(rows: int, bert: Any, to
     expected = headscape.sentence(bert, tokenizer, TEXT).pattern
     bert.resize_token_embeddings(len(tokenizer) + rows)
     assert headscape.sentence(bert, tokenizer, TEXT).pattern.identical(expected)
+
+
+def test_a_tokenizer_object_that_leaves_an_end_open_is_named_by_its_model(bert: Any, tokenizer: Any) -> None:
+    names = {f"{name}_token": getattr(tokenizer, f"{name}_token") for name in ("unk", "pad", "cls", "sep", "mask")}
+    open_ended = transformers.PreTrainedTokenizerFast(tokenizer_object=deepcopy(tokenizer.backend_tokenizer), **names)
+    ends = [("[CLS]", tokenizer.cls_token_id)]
+    open_ended.backend_tokenizer.post_processor = TemplateProcessing(single="[CLS] $A", special_tokens=ends)
+    with pytest.raises(IngestError, match=r"^The tokenizer of tiny .*puts \[CLS\] before a text and no \[SEP\] after it"):
+        headscape.sentence(bert, open_ended, TEXT)
+
+
+def test_texts_are_not_compared_by_layers_unlike_those_of_bert(tmp_path: Path) -> None:
+    folder = save_family(tmp_path / "tiny", "gpt2")
+    with pytest.raises(IngestError, match=r"its layers are not those of a BERT\. Give a model with BERT's layers\.$"):
+        headscape.alike(str(folder), None, TEXT, OTHER)

@@ -321,7 +321,8 @@ class SentenceModel:
     """
 
     def __init__(self, checkpoint: Checkpoint, *, max_length: int, dtype: str, loaded: Any = None) -> None:
-        self.tokenizer = Tokenizer(checkpoint.folder, max_length=min(max_length, longest_input(checkpoint)))
+        longest = min(max_length, longest_input(checkpoint))
+        self.tokenizer = Tokenizer(checkpoint.folder, max_length=longest, name=checkpoint.name)
         device = find_device("auto") if loaded is None else loaded.device
         #: What a classifier calls its answers; empty of another model.
         self.class_names = tuple(class_names(checkpoint)) if loaded is None else ()
