@@ -56,9 +56,12 @@ def test_the_stored_correlation_is_that_of_the_normalisation(two_views: Corpus, 
 @pytest.mark.parametrize(
     ("numbers", "text"),
     [
-        ((-0.5, -0.25, -0.75), "Linear correlation −0.50; on held-out sentences weighted −0.25, Spearman −0.75."),
-        ((-0.5, np.nan, -0.75), "Linear correlation −0.50; on held-out sentences Spearman −0.75."),
-        ((np.nan, np.nan, -0.75), "On held-out sentences Spearman −0.75."),
+        (
+            (-0.5, -0.25, -0.75),
+            "Linear correlation −0.50; on held-out sentences near-pair correlation −0.25, rank correlation −0.75.",
+        ),
+        ((-0.5, np.nan, -0.75), "Linear correlation −0.50; on held-out sentences rank correlation −0.75."),
+        ((np.nan, np.nan, -0.75), "On held-out sentences rank correlation −0.75."),
         ((-0.5, np.nan, np.nan), "Linear correlation −0.50."),
     ],
 )

@@ -30,3 +30,8 @@ def test_a_special_token_is_shown_where_it_is_marked() -> None:
 
 def test_a_marked_part_of_a_word_stands_without_a_space() -> None:
     assert texts(excerpt(PIECES, {4: "query"}, around=1)) == "… caution<query ed> to …"
+
+
+def test_no_word_is_cut() -> None:
+    assert texts(excerpt(PIECES, {5: "key"}, around=1)) == "… cautioned <key to> stay …"
+    assert texts(excerpt(PIECES, {2: "query"}, around=1)) == "he <query was> cautioned …"

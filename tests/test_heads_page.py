@@ -22,7 +22,7 @@ def test_every_head_has_points_in_its_panel_and_the_picture_says_n_of_n_and_how_
     expect(page.get_by_text(f"all {tiny_corpus.n_tokens:,} tokens.")).to_be_visible()
     expect(page.get_by_text("held-out sentences")).to_be_visible()
     page.mouse.move(*canvas_place(page, 0.75, 0.25))
-    expect(page.locator(".points .tip")).to_contain_text(re.compile(r"L0 H1.*attends.*entropy.*Spearman"))
+    expect(page.locator(".points .tip")).to_contain_text(re.compile(r"L0 H1.*attends.*entropy.*rank correlation"))
 
 
 def test_a_click_or_the_keyboard_opens_a_head(page: Page) -> None:

@@ -125,7 +125,7 @@ def test_what_one_token_gets_and_what_all_others_get_sum_to_100_per_cent(bank_st
     )
     finding = where_attention_goes(replace(read_attention(context.corpus, context.state), mean=mean))[1]
     words = "".join(texts(finding))
-    assert "[CLS] gets 39% of all attention, but only 9% of what arrives; all other tokens get 61% and 91%." in words
+    assert "[CLS] gets 39% of all attention, but only 9% of what arrives; the rest gets 61% and 91%." in words
 
 
 @pytest.mark.parametrize(("lowest", "is_exception"), [(0.5, True), (0.94051, False), (0.95, False)])

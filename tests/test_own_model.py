@@ -353,7 +353,9 @@ def test_a_tokenizer_object_that_leaves_an_end_open_is_named_by_its_model(bert: 
     open_ended = transformers.PreTrainedTokenizerFast(tokenizer_object=deepcopy(tokenizer.backend_tokenizer), **names)
     ends = [("[CLS]", tokenizer.cls_token_id)]
     open_ended.backend_tokenizer.post_processor = TemplateProcessing(single="[CLS] $A", special_tokens=ends)
-    with pytest.raises(IngestError, match=r"^The tokenizer of tiny .*puts \[CLS\] before a text and no \[SEP\] after it"):
+    with pytest.raises(
+        IngestError, match=r"^The tokenizer of tiny .*puts \[CLS\] before a text and no \[SEP\] after it"
+    ):
         headscape.sentence(bert, open_ended, TEXT)
 
 

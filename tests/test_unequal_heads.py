@@ -30,7 +30,7 @@ def test_only_what_needs_no_counterparts_is_offered(three_models: str, unlike: M
     here = context(three_models, unlike, pictures=pictures)
     page = written(TOPICS["compare"].layout(here))
     assert "their heads have no counterparts" in page
-    for offered in ("means-over-heads", "Matching heads", "Feature points of both models", "Means over all heads"):
+    for offered in ("means-over-heads", "Matching heads", "Places in both models", "Means over all heads"):
         assert offered in page
     for of_heads in (
         "pattern-this",

@@ -2,13 +2,14 @@
 
 import shutil
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote, urlsplit
 
 import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
 from dashboard.app import create_app
+from dashboard.overview.evidence import read_attention
 from dashboard.sentence.methods import METHOD_OF, NO_PRODUCTS
 from dashboard.sentence.picture import read_shown, sentence_picture
 from dashboard.statistics.reach import read_reach
@@ -90,6 +91,12 @@ def test_of_the_first_token_both_methods_say_how_much_is_its_own(client: FlaskCl
 def test_overview_says_how_much_of_a_word_comes_from_others(client: FlaskClient, tiny_corpus: Corpus) -> None:
     share = tiny_corpus.mixing.arrival.sel(approach="globenc", source="word", origin="word").values[-1]
     assert f"{share:.0%} of a word's vector comes from other words" in above(client, "/overview", "")
+
+
+def test_overview_leads_to_what_words_are_made_of_in_each_layer(tiny_store: str) -> None:
+    context = resolve(ServedStore(tiny_store), "/", "")
+    link = urlsplit(read_attention(context.corpus, context.state).layers_of_arrival)
+    assert (link.path, parse_qs(link.query)["source"], link.fragment) == ("/statistics", ["word"], "made-of")
 
 
 def test_statistics_of_a_store_without_products_says_how_to_get_them(without: FlaskClient) -> None:

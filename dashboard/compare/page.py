@@ -235,7 +235,7 @@ def layout(context: Context) -> Page:
         deferred(context, MATCHING),
         deferred(context, RELATIONS_OF_BOTH, ready=None if two.own.has_words and two.other.has_words else True),
         *(_sentences(context, two) if two.same_heads else []),
-        html.H2(["Feature points of both models", info("CKA and cosine", SIMILARITY)]),
+        html.H2(["Places in both models", info("CKA and cosine", SIMILARITY)]),
         deferred(context, SIMILAR_POINTS, ready=True if compared.features is None else None),
     ]
     return Page(above=above, below=below, notices=compared.notices)
@@ -321,7 +321,7 @@ SENTENCES = DeferredPart(
     middle=600,
 )
 SIMILAR_POINTS = DeferredPart(
-    "points", "the similarity of vectors at every point", deferred_similarity, (), 420, middle=360, shape="box"
+    "points", "the similarity of vectors at every place", deferred_similarity, (), 420, middle=360, shape="box"
 )
 TYPED = DeferredPart("typed", "this sentence, once both models are loaded", deferred_typed, ("text",), 760, shape="box")
 

@@ -426,4 +426,4 @@ def _faithful(two: ModelPair, shown: ShownPoints) -> str:
     layer, head = shown.state.layer, shown.state.head
     each = [shown_fidelity(model.view(shown.view))[:, layer, head].to_series() for model in (two.own, two.other)]
     spearman, trustworthiness = (of_both([values[name] for values in each]) for name in ("spearman", "trustworthiness"))
-    return f"Spearman {spearman}; trustworthiness {trustworthiness}."
+    return f"Rank correlation {spearman}; trustworthiness {trustworthiness}."

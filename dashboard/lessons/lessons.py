@@ -56,7 +56,7 @@ def _previous_token(corpus: Corpus, state: LinkState) -> Iterator[Lesson]:
         (layer, head), share = kind.heads[0], spell(kind.values[0], "share")
         yield Lesson(
             "A head that looks one token back",
-            f"{head_name(layer, head)} gives {share} of its attention to the previous token. In a sentence its lines go one step to the left; "
+            f"{head_name(layer, head)} gives {share} of its attention to the previous token. In a sentence its lines go one row up; "
             "in its picture each key lies beside the query that follows it.",
             [
                 ("A sentence", state.with_(layer=layer, head=head, heads=str(head)).on("sentence").href),

@@ -73,7 +73,7 @@ class Shares:
 class WhereAttentionGoes:
     """Shares of each layer and of all heads, what special tokens are, and links that compare labels by the largest target.
 
-    `arrival` is what the vectors of words are made of, None where the store does not say.
+    `arrival` is what the vectors of words are made of, None where the store does not say; `layers_of_arrival` links to the same by layer.
     """
 
     layers: list[Shares]
@@ -82,6 +82,7 @@ class WhereAttentionGoes:
     contrasts: Mapping[str, str]
     href: str
     arrival: Arrival | None
+    layers_of_arrival: str
 
 
 def read_attention(corpus: Corpus, state: LinkState) -> WhereAttentionGoes:
@@ -97,6 +98,8 @@ def read_attention(corpus: Corpus, state: LinkState) -> WhereAttentionGoes:
         label_contrasts(corpus, state),
         state.href,
         arrival if isinstance(arrival, Arrival) else None,
+        # Of the same tokens as the sentence on Overview: words, where the corpus has their means.
+        f"{state.with_(source='word').href}#{MADE_OF}",
     )
 
 
@@ -132,7 +135,7 @@ def where_attention_goes(shown: WhereAttentionGoes) -> list[object]:
         _finding(shown),
         bar_legend([*TARGETS, OTHERS]),
         html.Table([titles, html.Tbody(rows)], className="layer-bars"),
-        *([] if shown.arrival is None else [_made_of(shown.arrival, shown.href)]),
+        *([] if shown.arrival is None else [_made_of(shown.arrival, shown.layers_of_arrival)]),
     ]
 
 
@@ -142,7 +145,7 @@ def _made_of(arrival: Arrival, href: str) -> html.P:
     return html.P(
         [
             f"Through all layers, {share['word']:.0%} of a word's vector comes from other words and {share['self']:.0%} is still its own. ",
-            further(dcc.Link("Layer by layer", href=f"{href}#{MADE_OF}")),
+            further(dcc.Link("Layer by layer", href=href)),
         ]
     )
 
@@ -162,7 +165,7 @@ def _finding(shown: WhereAttentionGoes) -> html.P:
                     term("norm", "what arrives"),
                 ]
             ),
-            f"; all other tokens get {100 - weight:.0f}% and {100 - norm:.0f}%.",
+            f"; the rest gets {100 - weight:.0f}% and {100 - norm:.0f}%.",
             further(
                 " Each head: ",
                 dcc.Link("Statistics", href=shown.href),

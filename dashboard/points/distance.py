@@ -31,8 +31,8 @@ from store.schema.pictures import PARAMETERS, RAW, ViewName
 
 Vectors = NDArray[np.floating]
 _MEASURES = (
-    "Correlations of the dot product q.k with distance; −1 would be perfect. Pearson: of the shown pairs, Euclidean distance. "
-    "Weighted: AttentionViz's, weighted to the nearest pairs. Spearman: per query, of cosine distance, on held-out sentences."
+    "Correlations of the dot product q·k with distance; −1 would be perfect. Linear: Pearson's, of the shown pairs, Euclidean distance. "
+    "Near-pair: AttentionViz's, weighted to the nearest pairs. Rank: Spearman's, per query, of cosine distance, on held-out sentences."
 )
 _CONSTANTS = "Queries are multiplied by c; keys are divided by c and shifted by the vector a. Attention is unchanged."
 #: Number of pairs, and cells of the histogram in each direction.
@@ -255,7 +255,7 @@ def _chart(shown: ShownPoints, name: str, title: str, pairs: Density) -> list[ob
 def _correlations(agreement: Agreement) -> str:
     """Those that are known."""
     shown = _known({"linear correlation": agreement.pearson})
-    held_out = _known({"weighted": agreement.weighted, "Spearman": agreement.spearman})
+    held_out = _known({"near-pair correlation": agreement.weighted, "rank correlation": agreement.spearman})
     parts = [*shown, *([f"on held-out sentences {', '.join(held_out)}"] if held_out else [])]
     return capital(f"{'; '.join(parts)}.") if parts else ""
 
@@ -275,10 +275,10 @@ def density_figure(density: Density) -> go.Figure:
         customdata=density.counts.T,
         colorscale=DENSITY,
         colorbar=_counts_bar(int(density.counts.max(initial=1))),
-        hovertemplate="q.k %{x:.2f}, distance %{y:.2f}: %{customdata} pairs<extra></extra>",
+        hovertemplate="q·k %{x:.2f}, distance %{y:.2f}: %{customdata} pairs<extra></extra>",
     )
     margin, font = {"l": 48, "r": 8, "t": 6, "b": 38}, {"size": 11}
-    across, down = {"title": "dot product q.k"}, {"title": "distance"}
+    across, down = {"title": "dot product q·k"}, {"title": "distance"}
     return go.Figure(heat, layout(across, down, zooms=True, margin=margin, font=font))
 
 
@@ -299,7 +299,7 @@ def _constants(shown: ShownPoints) -> html.Div:
         numbers = (float(stored.scale), shift, float(stored.weighted_correlation), float(stored.spearman))
         cells = [html.Td("" if number != number else decimal(number), className="number") for number in numbers]
         rows.append(html.Tr([html.Td([name, normalization_info(name)]), *cells]))
-    names = ("normalisation", "c", "|a|", "weighted", "Spearman")
+    names = ("normalisation", "c", "|a|", "near-pair", "rank")
     head = heading(names, names[1:])
     judged_on = shown.corpus.normalizations.attrs["judged_on"]
     return html.Div(

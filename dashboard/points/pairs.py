@@ -290,7 +290,7 @@ def _steps(example: WorkedExample) -> html.Ol:
     return html.Ol(
         [
             html.Li(["This dot is a ", html.B("query", className="query"), f", {query}."]),
-            html.Li(["This dot is its ", html.B("key", className="key"), f", {key}."]),
+            html.Li(["This dot is a ", html.B("key", className="key"), f", {key}."]),
             html.Li(f"They are near because the query's attention goes to that key (weight {example.weight:.2f})."),
         ]
     )

@@ -234,7 +234,9 @@ def _panel_line(title: str, shares: NDArray[np.float64], entropy: float, fidelit
     most = ", ".join(
         f"{STATISTICS[SHARES[index]].title.removeprefix('attention ')} {100 * shares[index]:.0f}%" for index in largest
     )
-    numbers = f"entropy {entropy:.2f} nats; picture: Spearman {decimal(fidelity[0])}, recall@3 {fidelity[1]:.2f}"
+    numbers = (
+        f"entropy {entropy:.2f} nats; picture: rank correlation {decimal(fidelity[0])}, recall@3 {fidelity[1]:.2f}"
+    )
     return "; ".join([title, f"attends {most}", numbers]).removeprefix("; ")
 
 

@@ -202,11 +202,15 @@ def _bar(name: str, count: int, of: int, kind: str = "") -> html.Tr:
 
 
 def excerpt(pieces: Sequence[Piece], marked: Mapping[int, str], *, around: int) -> list[object]:
-    """The wordpieces `around` the marked ones, joined to words; a mark has the class of its position.
+    """The wordpieces `around` the marked ones with the rest of their words, joined to words; a mark has the class of its position.
 
     Special tokens have no text of their own: they are shown where they are marked.
     """
     first, last = max(0, min(marked) - around), min(len(pieces), max(marked) + around + 1)
+    while first > 0 and pieces[first].continues:
+        first -= 1
+    while last < len(pieces) and pieces[last].continues:
+        last += 1
     shown = [position for position in range(first, last) if position in marked or not pieces[position].special]
     before = [] if all(piece.special for piece in pieces[:first]) else ["… "]
     after = [] if all(piece.special for piece in pieces[last:]) else [" …"]

@@ -57,7 +57,7 @@ _NO_FINGERPRINTS = (
     "it is in object storage, or an older Headscape published it. On a disk the next publication adds what is missing."
 )
 PICTURE_MEASURES = ("spearman", "recall", "across", "trustworthiness")
-PICTURE_COLUMNS = ("picture", "Spearman", "recall@3", "across", "trustworthiness", "fitted on", "build time")
+PICTURE_COLUMNS = ("picture", "rank correlation", "recall@3", "across", "trustworthiness", "fitted on", "build time")
 
 
 def published_at(noted: str) -> str:

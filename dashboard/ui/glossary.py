@@ -56,7 +56,9 @@ TERMS: Mapping[str, Term] = {
         "How much of a vector comes from a token, over an even share: 1 where each token gives as much.",
         "Its share of the vector after the layer, by GlobEnc through the layers, times the tokens of the sentence.",
     ),
-    "picture": Term("picture of a head", "Each dot is a query or a key of a token. Near dots attend to each other."),
+    "picture": Term(
+        "picture of a head", "Each dot is a query or a key of a token. A query attends to the keys near it."
+    ),
     "role": Term("role", "A rule of the text that a head follows, such as: attend to the previous token."),
     "sink": Term("sink", "A token that most others attend to whatever the text says; usually one that is no word."),
     "offset": Term("offset", "Where a token stands as seen from another one: the next has the offset +1."),
