@@ -79,7 +79,7 @@ def test_a_config_with_an_impossible_value_is_refused_by_its_field(field: str, v
         ),
         (
             "eurobert",
-            {"num_attention_heads": 4, "num_key_value_heads": 3},
+            {"num_attention_heads": 4, "head_dim": 4, "num_key_value_heads": 3},
             "num_key_value_heads = 3. It must be a divisor of num_attention_heads = 4.",
         ),
     ],
