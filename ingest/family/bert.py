@@ -83,16 +83,6 @@ def heads_behind(prefix: str) -> Mapping[str, Sequence[str]]:
     }
 
 
-def other_heads(family: "Bert", config: Config) -> Mapping[str, str]:
-    """A `head_dim` that is not what each head gets of the features, as `Family.misfits` tells it."""
-    size, heads = family.size(config, "hidden_size"), family.size(config, "num_attention_heads")
-    if size % heads or config.get("head_dim") in (None, size // heads):
-        return {}
-    return {
-        "head_dim": f"{size // heads}, hidden_size divided by num_attention_heads: heads of another size are not read"
-    }
-
-
 class Bert:
     """The family of BERT: see `ingest.family.protocol.Family`."""
 

@@ -15,7 +15,6 @@ from ingest.family.bert import (
     Bert,
     BertParts,
     LayerPaths,
-    other_heads,
     trained,
 )
 from ingest.family.modernbert import ModernBertLayer, mean_of_tokens
@@ -69,10 +68,6 @@ class EuroBert(Bert):
         "mask_token_id": whole(0, MOST),
     }
     fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS, "head_dim": whole(1, MOST, none=True)}
-
-    def misfits(self, config: Config) -> Mapping[str, str]:
-        """Heads share the features."""
-        return other_heads(self, config)
 
     def weight_shapes(self, config: Config) -> Mapping[str, tuple[int, ...]]:
         """All heads together have as many channels as there are features."""

@@ -12,7 +12,6 @@ from ingest.family.bert import (
     BertLayer,
     BertParts,
     LayerPaths,
-    other_heads,
     trained,
 )
 from ingest.family.protocol import ROTATION, Config, Field, ModelParts, whole
@@ -40,10 +39,6 @@ class NomicBert(Bert):
     defaults: Mapping[str, int] = DEFAULTS | {"vocab_size": 30528, "max_position_embeddings": 2048}
     model_fields: Mapping[str, Field] = MODEL_FIELDS | {"rope_parameters": ROTATION}
     fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS, "head_dim": whole(1, MOST, none=True)}
-
-    def misfits(self, config: Config) -> Mapping[str, str]:
-        """Heads share the features."""
-        return other_heads(self, config)
 
     def parts(self, model: Any) -> ModelParts:
         """The modules of a loaded model."""

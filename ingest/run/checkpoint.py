@@ -304,6 +304,11 @@ def check_config(name: str, family: Family, config: Mapping[str, Any]) -> None:
     if size % heads:
         counted, whole = (family.names.get(field, field) for field in ("num_attention_heads", "hidden_size"))
         raise field_refused(name, f"{counted} = {heads}", f"a divisor of {whole} = {size}")
+    if "head_dim" in family.fields and config.get("head_dim") not in (None, size // heads):
+        raise IngestError(
+            f"config.json of {short(name)} says head_dim = {config['head_dim']}. Heads of another size than hidden_size divided by "
+            f"num_attention_heads are not read. Choose a model with head_dim = {size // heads}."
+        )
     padding, words = config.get("pad_token_id", family.defaults["pad_token_id"]) or 0, family.size(config, "vocab_size")
     if padding >= words:
         raise field_refused(name, f"pad_token_id = {padding}", f"less than vocab_size = {words}")
