@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from ingest.run.errors import IngestError, short
 from ingest.run.files import POINTER, POINTER_START
+from ingest.run.forms import is_compressed
 from ingest.run.progress import bar
 
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-#: A file that ends so is decompressed while it is read.
-GZIP = ".gz"
 #: First bytes that are enough to tell.
 ENOUGH = 512
 
@@ -80,7 +79,7 @@ JSONS = (".json", ".jsonl", ".ndjson")
 
 def check_is(path: Path, first: bytes) -> None:
     """Raise IngestError where bytes that a text file begins with, unpacked, are those of something else."""
-    packed = path.suffix.lower() == GZIP
+    packed = is_compressed(path)
     inner = path.with_suffix("") if packed else path
     kind = kind_of(first) or _kind_of_text(first, inner.suffix.lower())
     if kind == ZIPPED and not packed:
@@ -175,11 +174,6 @@ def counted(path: Path, stage: str, *, at_once: int = READ_AT_ONCE) -> Iterator[
         total = os.fstat(file.fileno()).st_size
         with bar(stage, total=total, unit="B", delay=1) as progress:
             yield io.BufferedReader(_CountedFile(file, progress), at_once)
-
-
-def is_compressed(path: Path) -> bool:
-    """Whether a file is named as compressed with gzip."""
-    return path.suffix.lower() == GZIP
 
 
 def read_lines(path: Path, *, at_once: int = READ_AT_ONCE) -> Iterator[str]:
