@@ -104,7 +104,7 @@ def alike(model: Any, tokenizer: Any, first: str, second: str, *, found: Checkpo
 def _vector_parts(ready: GuessingModel, sentence: Sentence) -> NDArray[np.floating]:
     """What each input token adds to the mean of the last vectors: (token, feature)."""
     layers, last = _trace(ready, sentence, "Give a model with BERT's layers.")
-    *_, parts = decompose(layers)
+    *_, parts = decompose(layers, instead="Give a shorter text.")
     _check_same(ready, parts.sum(1), last)
     return np.asarray(parts.mean(0).cpu().numpy())
 

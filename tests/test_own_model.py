@@ -14,6 +14,7 @@ from tokenizers.processors import TemplateProcessing
 from torch import nn
 
 import headscape
+from ingest.encode import decomposition
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.errors import IngestError
 from tests.family_models import save_family
@@ -279,6 +280,16 @@ def test_a_hook_that_changes_a_layer_is_refused_by_methods_that_follow_from_its_
     turn_off_heads(bert)
     with pytest.raises(IngestError, match="computes other vectors than its weights say"):
         headscape.context_mixing(bert, tokenizer, TEXT, method=method)
+
+
+def test_texts_that_are_too_long_to_compare_are_refused_with_what_their_reader_can_do(
+    bert: Any, tokenizer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decomposition, "MOST_BYTES", 4 * bert.config.hidden_size * 9)
+    with pytest.raises(IngestError, match=r"at most 3 tokens fit, and the text has \d+\. Give a shorter text\.$"):
+        headscape.alike(bert, tokenizer, TEXT, OTHER)
+    with pytest.raises(IngestError, match=r"at most 3 tokens fit, and .* Choose alti, or a shorter text\.$"):
+        headscape.context_mixing(bert, tokenizer, TEXT, method="decompx")
 
 
 def test_a_hook_that_changes_queries_alone_is_followed_by_all_methods(bert: Any, tokenizer: Any) -> None:
