@@ -65,8 +65,8 @@ def token_statistics(
     sums = _sums_over_keys(pattern, flags, _sinks(received, real, mask), value_norm)
     whole = xp.clip(sums[..., 7], xp.finfo(pattern.dtype).tiny, None)
     rows = slice(first, first + pattern.shape[-2])
-    own = (array[..., rows] for array in (value_norm, received))
-    given = Patterns(pattern, flags, *own, _at_offset(pattern, first), sums, whole, first)
+    to_self = _at_offset(pattern, first)
+    given = Patterns(pattern, flags, value_norm[..., rows], received[..., rows], to_self, sums, whole, first)
     return xp.stack([FORMULAS[name](given) for name in STATISTICS])
 
 
