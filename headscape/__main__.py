@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from io import TextIOWrapper
 from os.path import expanduser
 from pathlib import Path
 from typing import NoReturn
@@ -76,7 +77,9 @@ def _expanded(flag: str) -> str:
 
 
 def run() -> NoReturn:
-    """Run a command, and end the process."""
+    """Run a command, and end the process. What standard output cannot spell, as of a folder's name, is escaped as in messages."""
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
     status = main()
     if "icechunk" in sys.modules:
         from store.process import end  # slow to import, where a command has not

@@ -11,18 +11,20 @@ from torch import Tensor
 from dashboard.sentence.checkpoint import load
 from dashboard.sentence.sentence import Sentence
 from dashboard.web.corpus_model import CorpusModel
-from headscape.own_model import encode_text, ready_model
-from ingest.encode.decomposition import DECOMPX, INSTEAD, OF_LAYER, TracedLayer, decompose, shares_by, trace
-from ingest.encode.hidden_words import GuessingModel
+from headscape.own_model import OwnModel, encode_text, ready_model
+from ingest.encode.decomposition import DECOMPX, INSTEAD, OF_LAYER, TracedLayer, decompose, shares_by, trace, traced
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.errors import IngestError, short
 from store import Corpus, StoreError
+from store.kernels.attention import attended_part
 from store.kernels.mixing import roll_out
 from store.schema.mixing import METHODS
 
 #: By how much vectors may differ from those that follow from the weights, as a share of the largest number. In float32 rounding makes 1e-6
 #: at most in every family and in all-MiniLM-L6-v2; a hook that changes what one layer adds by 0.1 % makes 1e-4.
 LARGEST_MISS = 1e-4
+#: Methods of `METHODS` that follow from the values of heads and the weights of what heads add.
+OF_VALUES = ("norm", "globenc")
 
 
 def context_mixing(
@@ -52,26 +54,25 @@ def _check_method(method: str, error: type[IngestError | StoreError]) -> None:
         raise error(f"There is no context mixing by {short(method)!r}. Choose one of: {', '.join(known)}.")
 
 
-def _shares(ready: GuessingModel, sentence: Sentence, method: str, rolled_out: bool) -> NDArray[np.floating]:
+def _shares(ready: OwnModel, sentence: Sentence, method: str, rolled_out: bool) -> NDArray[np.floating]:
     """(layer, query_token, key_token)."""
     if method not in METHODS:
-        return _traced_shares(ready, sentence, method, rolled_out)
+        return _traced_shares(ready, method, rolled_out)
+    if method in OF_VALUES:
+        _check_added(ready, sentence)
     matrices = sentence.mixing_matrices(method)
     return np.asarray(roll_out(matrices) if rolled_out else np.stack(matrices))
 
 
-def _trace(ready: GuessingModel, sentence: Sentence, instead: str = INSTEAD) -> tuple[list[TracedLayer], Tensor]:
-    """The layers of a model after a pass, and what the model gives of that sentence, with all hooks of its owner: (token, feature)."""
-    tokens = ready.tokenize(sentence.text, "").tokens
-    token_ids = torch.from_numpy(tokens.token_id.astype(np.int64)).to(ready.hooked.device)
-    layers = trace(ready.hooked, token_ids, instead=instead)
-    with torch.inference_mode():
-        return layers, ready.hooked.parts.module(input_ids=token_ids[None]).last_hidden_state[0]
+def _trace(ready: OwnModel, instead: str = INSTEAD) -> tuple[list[TracedLayer], Tensor]:
+    """The layers of a model after its last pass, and what the model gave of that sentence, with all hooks of its owner: (token, feature)."""
+    assert ready.captured.last is not None, "a pass before"
+    return traced(ready.hooked, ready.captured, instead=instead), ready.captured.last[0]
 
 
-def _traced_shares(ready: GuessingModel, sentence: Sentence, method: str, rolled_out: bool) -> NDArray[np.floating]:
+def _traced_shares(ready: OwnModel, method: str, rolled_out: bool) -> NDArray[np.floating]:
     """By a method that runs the layers again."""
-    layers, last = _trace(ready, sentence)
+    layers, last = _trace(ready)
     shares, parts = shares_by(layers, method, rolled_out=rolled_out)
     if parts is not None:
         _check_same(ready, parts.sum(1), last)
@@ -81,7 +82,16 @@ def _traced_shares(ready: GuessingModel, sentence: Sentence, method: str, rolled
     return shares
 
 
-def _check_same(ready: GuessingModel, computed: Tensor, given: Tensor) -> None:
+def _check_added(ready: OwnModel, sentence: Sentence) -> None:
+    """Refuse a model in which heads add something else than their weights make of their values."""
+    for layer, projection in enumerate(ready.hooked.output_projections()):
+        value, projected = (each[layer][0].float().cpu() for each in (ready.captured.value, ready.captured.projected))
+        weight, bias = projection.weight.cpu(), projection.bias.cpu()
+        added = [attended_part(torch.from_numpy(rows), value, weight) for _, rows in sentence.all_rows(layer)]
+        _check_same(ready, torch.cat(added) + bias, projected)
+
+
+def _check_same(ready: OwnModel, computed: Tensor, given: Tensor) -> None:
     """Refuse a model whose vectors are not those that its weights make: a hook, or another pass of a module."""
     miss = float((computed - given).abs().max() / given.abs().max())
     if not miss <= LARGEST_MISS:
@@ -94,19 +104,19 @@ def _check_same(ready: GuessingModel, computed: Tensor, given: Tensor) -> None:
 def alike(model: Any, tokenizer: Any, first: str, second: str, *, found: Checkpoint | None) -> xr.DataArray:
     """See `headscape.alike`; `found` is the checkpoint where `model` is a folder or a name."""
     with ready_model(model, tokenizer, found) as ready:
-        both = [encode_text(ready, text) for text in (first, second)]
-        parts = [_vector_parts(ready, sentence) for sentence in both]
+        both, parts = zip(*(_vector_parts(ready, text) for text in (first, second)), strict=True)
     lengths = [np.linalg.norm(each.sum(axis=0)) for each in parts]
     products = parts[0] @ parts[1].T / (lengths[0] * lengths[1])
     return _labelled(products, both[0], both[1], ("first_token", "second_token"), {})
 
 
-def _vector_parts(ready: GuessingModel, sentence: Sentence) -> NDArray[np.floating]:
-    """What each input token adds to the mean of the last vectors: (token, feature)."""
-    layers, last = _trace(ready, sentence, "Give a model with BERT's layers.")
-    *_, parts = decompose(layers)
+def _vector_parts(ready: OwnModel, text: str) -> tuple[Sentence, NDArray[np.floating]]:
+    """A text as a model encodes it, and what each input token adds to the mean of the last vectors: (token, feature)."""
+    sentence = encode_text(ready, text)
+    layers, last = _trace(ready, "Give a model with BERT's layers.")
+    *_, parts = decompose(layers, instead="Give a shorter text.")
     _check_same(ready, parts.sum(1), last)
-    return np.asarray(parts.mean(0).cpu().numpy())
+    return sentence, np.asarray(parts.mean(0).cpu().numpy())
 
 
 def _labelled(

@@ -12,7 +12,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from dashboard.notebook.sentence import sentence_widget
 from dashboard.notebook.widget import Widget
@@ -21,10 +23,12 @@ from dashboard.sentence.checkpoint import MOST_CHARACTERS, encoded, readable
 from dashboard.sentence.sentence import Sentence
 from dashboard.web.errors import Refusal
 from headscape.given_model import given_model
+from ingest.encode.capture import NOTHING, Capture, Replaced
 from ingest.encode.hidden_words import GuessingModel
 from ingest.encode.loading import load_model
 from ingest.run.checkpoint import LOCAL, Checkpoint
 from ingest.run.errors import IngestError, short
+from ingest.text.tokenizer import Tokens
 from store.phrases import one
 
 #: By how much a vocabulary may differ from the rows of the embedding.
@@ -66,8 +70,19 @@ def own_sentence(
         return ready.checkpoint.name, encode_text(ready, text, other)
 
 
+class OwnModel(GuessingModel):
+    """A model that keeps what its last pass captured: what follows from more of it needs no second pass."""
+
+    captured = Capture()
+
+    def capture(self, tokens: Tokens, token_type: NDArray[np.uint8], replaced: Replaced = NOTHING) -> Capture:
+        """See `SentenceModel.capture`."""
+        self.captured = super().capture(tokens, token_type, replaced)
+        return self.captured
+
+
 @contextmanager
-def ready_model(model: Any, tokenizer: Any, found: Checkpoint | None = None) -> Iterator[GuessingModel]:
+def ready_model(model: Any, tokenizer: Any, found: Checkpoint | None = None) -> Iterator[OwnModel]:
     """A model with its tokenizer, of a copy in float32 that shares its weights; `found` as in `own_widget`."""
     if found is None and tokenizer is None:
         raise IngestError(
@@ -79,7 +94,7 @@ def ready_model(model: Any, tokenizer: Any, found: Checkpoint | None = None) -> 
             checkpoint = _with_tokenizer(checkpoint, tokenizer, Path(folder))
         longest = checkpoint.family.longest_input(checkpoint.config)
         try:
-            ready = GuessingModel(checkpoint, max_length=longest, dtype="float32", loaded=loaded)
+            ready = OwnModel(checkpoint, max_length=longest, dtype="float32", loaded=loaded)
         except Refusal as refused:
             raise IngestError(str(refused)) from refused
         yield ready

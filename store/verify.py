@@ -14,25 +14,24 @@ from numpy.typing import NDArray
 from store.arrival import ArrivalShares
 from store.corpus import Corpus
 from store.features import TOKEN_ARRAYS, Features
-from store.kernels.attention import attention_pattern
 from store.kernels.features import summed_cosine
 from store.kernels.heads import LARGEST_DIVERGENCE
 from store.kernels.mask import Mask
 from store.kernels.roles import Sieves
 from store.kernels.rules import targets_of
-from store.kernels.statistics import sink_threshold, token_statistics
+from store.kernels.statistics import sink_threshold, vector_statistics
 from store.means import intervals_of_blocks, means_of_blocks, sum_of_blocks
 from store.mend import older_branches
 from store.reach import reaches_follow
 from store.repository.access import INGEST, MAIN, branch_problem, first_line, holds_snapshots, local_path
 from store.repository.arrays import array_of, has_checksums
 from store.repository.checksums import Checksums
-from store.repository.errors import NotIngested, StoreCorrupt
-from store.results import count_links
-from store.schema.corpus import ALL, NO_GOVERNOR, PAD
+from store.repository.errors import StoreCorrupt
+from store.schema.corpus import PAD
 from store.schema.features import SAMPLE
 from store.schema.model import BOUNDS, counted_size
 from store.snapshot import Snapshot
+from store.verify_words import wrong_words
 
 #: Sentences whose statistics are recomputed from their queries and keys.
 RECOMPUTED = 50
@@ -61,8 +60,6 @@ MEANS = {
 
 #: Arrays of intervals, which follow from sums where only the first sentences have vectors.
 INTERVALS = {"head_interval": "the intervals of heads", "layer_interval": "the intervals of layers"}
-#: Weights in float32 that may change places where another machine sums them.
-TIED = 1e-5
 
 
 def verify(snapshot: Snapshot, recomputed: int = RECOMPUTED) -> Iterator[str]:
@@ -99,7 +96,7 @@ def verify(snapshot: Snapshot, recomputed: int = RECOMPUTED) -> Iterator[str]:
         if "mixing" in group and "sentences" in group["mixing"].attrs:
             yield from _wrong_mixing(corpus, group, recomputed)
         yield from wrong_features(corpus)
-        yield from wrong_words(corpus, recomputed)
+        yield from wrong_words(corpus, _across(corpus, recomputed))
 
 
 def wrong_files(url: str) -> Iterator[str]:
@@ -222,8 +219,14 @@ def _disagreement(corpus: Corpus, rows: slice, read: list[xr.DataArray]) -> floa
     query, key, norm = (array.values.astype(np.float32) for array in read[:3])
     stored, stored_mixed = read[3:]
     flags = corpus.tokens.token_flags.values[rows]
-    layers, every = zip(_patterns(corpus, query, key), norm, corpus.masks, strict=True), np.ones(len(flags), bool)
-    expected = np.stack([token_statistics(pattern, flags, every, own, mask) for pattern, own, mask in layers], axis=1)
+    layers = zip(query, key, norm, corpus.masks, strict=True)
+    expected = np.stack(
+        [
+            vector_statistics(*of_layer, flags, own, mask, bias=corpus.bias and corpus.bias.part(layer))
+            for layer, (*of_layer, own, mask) in enumerate(layers)
+        ],
+        axis=1,
+    )
     names = list(stored.statistic.values)
     lacking = [names.index(name) for name in corpus.missing_statistics]
     error: NDArray[np.float64] = np.abs(stored.values.astype(np.float64) - expected) / (1 + np.abs(expected))
@@ -231,13 +234,6 @@ def _disagreement(corpus: Corpus, rows: slice, read: list[xr.DataArray]) -> floa
     error[names.index("to_sink"), _may_be_a_sink(expected[names.index("received")], corpus.masks)] = 0
     mixed = 1 - expected[names.index("to_self")].mean(axis=1)
     return max(_largest(error), _largest(stored_mixed.values.astype(np.float64) - mixed))
-
-
-def _patterns(corpus: Corpus, query: NDArray[np.float32], key: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Patterns (layer, head, query_token, key_token) of vectors (layer, head, token, channel)."""
-    through_layers = (vectors.reshape(-1, *vectors.shape[2:]) for vectors in (query, key))
-    patterns: NDArray[np.float32] = attention_pattern(*through_layers, bias=corpus.bias)
-    return patterns.reshape(*query.shape[:-1], query.shape[-2])
 
 
 def _largest(error: NDArray[np.float64]) -> float:
@@ -346,10 +342,11 @@ def _wrong_roles(corpus: Corpus, recomputed: int) -> Iterator[str]:
     biases = corpus.role_biases
     names = biases.sieve.values.tolist()
     for place, sentence in enumerate(biases.sentence.values.tolist()[:recomputed]):
-        weights = corpus.weights(sentence)
         tokens = {mask: corpus.rule_text.sentence(sentence, mask) for mask in {*corpus.masks}}
         sieves = {mask: Sieves.of(targets_of(names, of) > 0, of.is_word, mask) for mask, of in tokens.items()}
-        expected = np.stack([sieves[mask].bias(of_layer) for mask, of_layer in zip(corpus.masks, weights, strict=True)])
+        expected = np.stack(
+            [sieves[mask].bias(corpus.weights(sentence, layer=layer)) for layer, mask in enumerate(corpus.masks)]
+        )
         if not np.allclose(biases.values[:, :, place], expected, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
             yield f"{corpus.name}: the biases of roles in sentence {sentence} do not follow from its attention."
 
@@ -388,63 +385,3 @@ def _follows(features: Features) -> bool:
     for start in range(0, features.n_tokens, TOKENS):
         sums += summed_cosine(features.feature[:, start : start + TOKENS].values.astype(np.float32))
     return bool(np.allclose(sums / features.n_tokens, features.similarity.values, atol=COSINE_ROUNDED))
-
-
-def wrong_words(corpus: Corpus, recomputed: int = RECOMPUTED) -> Iterator[str]:
-    """A sentence for each finding, `recomputed` sentences computed again; none where the corpus has no words."""
-    if not corpus.has_words:
-        return
-    if impossible := list(_impossible(corpus)):
-        yield from impossible  # nothing can be recomputed from them
-        return
-    try:
-        strongest = corpus.strongest_words
-    except NotIngested:
-        return
-    wrong = [sentence for sentence in _across(corpus, recomputed) if _differs(corpus, strongest, sentence)]
-    if wrong:
-        yield f"{corpus.name}: the strongest words of sentence {wrong[0]} are not those of its attention."
-    yield from _wrong_counts(corpus, strongest)
-
-
-def _impossible(corpus: Corpus) -> Iterator[str]:
-    """Words that stand outside of their sentence, or depend on a word outside of it."""
-    table = corpus.words.table
-    size = np.bincount(table.sentence.values, minlength=corpus.n_sentences)[table.sentence.values]
-    length = corpus.sentences.row_size.values[table.sentence.values]
-    start, stop, governor = (table[name].values for name in ("token_start", "token_stop", "governor"))
-    if ((start < 0) | (start >= stop) | (stop > length)).any():
-        yield f"{corpus.name}: a word has wordpieces outside of its sentence."
-    if ((governor < NO_GOVERNOR) | (governor >= size)).any():
-        yield f"{corpus.name}: a word depends on a word outside of its sentence."
-
-
-def _differs(corpus: Corpus, strongest: xr.Dataset, sentence: int) -> bool:
-    """Whether a stored word is not the strongest, by more than weights of equal size would explain."""
-    rows = corpus.words.rows(sentence)
-    if rows.stop - rows.start < 2:
-        return False
-    pattern = corpus.word_pattern(sentence).values.copy()
-    own = np.arange(pattern.shape[-1])
-    pattern[..., own, own] = -1
-    part = strongest.isel(word=rows)
-    for name, weights in (("most_attended", pattern), ("most_attending", pattern.swapaxes(-1, -2))):
-        stored = part[name].values[..., None].astype(np.int64)
-        none = stored < 0
-        if (none[..., 0] & (weights.max(axis=-1) > TIED)).any() or (stored >= len(own)).any():
-            return True
-        stored = np.where(none, weights.argmax(axis=-1)[..., None], stored)
-        if (np.take_along_axis(weights, stored, axis=-1)[..., 0] < weights.max(axis=-1) - TIED).any():
-            return True
-    return False
-
-
-def _wrong_counts(corpus: Corpus, strongest: xr.Dataset) -> Iterator[str]:
-    """Counts of the relation of all pairs, from the strongest words."""
-    try:
-        stored = corpus.relations.sel(relation=ALL)
-    except NotIngested:
-        return
-    counted = count_links(strongest, corpus.words.dependencies, sentences=corpus.n_sentences, seed=0)
-    if not (stored.linked == counted.linked).all() or not (stored.pairs.values == counted.pairs.values).all():
-        yield f"{corpus.name}: the counts of relations are not those of its words."

@@ -27,6 +27,7 @@ from store.schema.corpus import FIRST
 from store.schema.model import STATISTICS
 from tests.every_family import make_families
 from tests.family_models import save_family
+from tests.stores import ingest_small
 
 LAYER, HEAD = 1, 0
 
@@ -118,6 +119,29 @@ def test_programs_are_refused_a_ranking_by_a_token_that_no_text_has(place: str) 
 def test_programs_are_refused_a_ranking_by_tokens_that_no_query_sees(place: str) -> None:
     with pytest.raises(StoreError, match=r"sees those before it: no attention goes to later tokens\. Choose another"):
         StoreTools(ServedStore(place)).rank_heads("to_next")
+
+
+def test_programs_are_refused_sentences_by_a_token_that_no_text_has(place: str) -> None:
+    with pytest.raises(StoreError, match=r"puts no token after a text: no attention goes there\. Choose another"):
+        StoreTools(ServedStore(place)).sentences_of_head(LAYER, HEAD, "to_sep")
+
+
+def test_sentences_of_a_head_are_by_the_name_of_special_tokens_that_pages_show(place: str) -> None:
+    found = StoreTools(ServedStore(place)).sentences_of_head(LAYER, HEAD, "to_cls")
+    assert found.what == "attention to the first token in L1 H0, tenth 1 of 10, largest first"
+
+
+def test_programs_are_refused_a_comparison_where_both_models_see_no_later_token(
+    tiny_data: Path, tmp_path: Path
+) -> None:
+    for seed in range(2):
+        model = save_family(tmp_path / f"gpt2-{seed}", "gpt2", seed=seed)
+        ingest_small(tmp_path / "store", model=model, data=tiny_data)
+    tools = StoreTools(ServedStore(str(tmp_path / "store")))
+    second, first = (model.name for model in tools.list_models().models)
+    with pytest.raises(StoreError, match=r"sees those before it: no attention goes to later tokens\. Choose another"):
+        tools.compare_models(second, "to_next", model=first)
+    assert tools.compare_models(second, "to_previous", model=first).statistic == "to_previous"
 
 
 def test_programs_are_told_the_statistics_that_say_something_of_a_model(place: str, corpus: Corpus) -> None:

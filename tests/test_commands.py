@@ -76,6 +76,17 @@ def test_an_unknown_command_is_refused_in_one_sentence(capsys: pytest.CaptureFix
     assert refused.count("\n") == 1
 
 
+def test_a_folder_whose_name_is_not_utf_8_is_escaped(
+    tiny_store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "utf-8:strict")  # as in the locale en_US.UTF-8
+    place = os.fsdecode(bytes(tmp_path / "caf") + b"\xe9")
+    os.symlink(tiny_store, place)
+    ended = run("-m", "headscape", "describe", place, at=tmp_path)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert f"{tmp_path}/caf\\udce9" in ended.stdout
+
+
 def test_a_started_process_imports_our_packages_and_the_standard_library(tmp_path: Path) -> None:
     """`dashboard` has a folder `statistics`, and so has Python a module."""
     code = "import statistics, store; print(statistics.mean([1, 3]), store.__file__)"

@@ -29,6 +29,8 @@ from store.kernels.bias import AttentionBias, LayerBias
 from store.kernels.mask import Mask
 from store.kernels.mixing import layer_matrix, roll_out
 from store.kernels.rows import attention_rows
+from store.kernels.statistics import token_statistics, vector_statistics
+from store.schema.corpus import CLS, PUNCTUATION, SEP
 from store.window import WINDOW, Window
 from tests.browser import Open, followed, listening
 from tests.client import FakeTyped
@@ -107,6 +109,26 @@ def test_rows_by_block_are_those_of_the_pattern(sentence: Sentence) -> None:
     blocks = [rows for _, rows in attention_rows(query, key, bias=bias, room=40_000)]
     assert len(blocks) > 10
     np.testing.assert_allclose(np.concatenate(blocks, axis=1), attention_pattern(query, key, bias=bias), atol=1e-7)
+
+
+@pytest.mark.parametrize("mask", [Mask(), Mask(window=20), Mask(causal=True)])
+def test_statistics_by_block_are_those_of_the_pattern(sentence: Sentence, mask: Mask) -> None:
+    bias, flags = AttentionBias([LayerBias(mask)]), np.resize(np.array([CLS, 0, PUNCTUATION, 0, SEP], np.uint8), TOKENS)
+    query, key, norm = sentence.query[0], sentence.key[0], np.asarray(sentence.value_norm[0])
+    pattern = attention_pattern(query, key, bias=bias)
+    whole = token_statistics(pattern, flags, np.ones(TOKENS, bool), norm, mask)
+    found = vector_statistics(query, key, flags, norm, mask, bias=bias, room=40_000)
+    np.testing.assert_allclose(found, whole, rtol=1e-4, atol=1e-5)
+
+
+def test_statistics_of_a_long_sentence_never_have_the_weights_of_every_query_at_once() -> None:
+    long = one_sentence(heads=2, tokens=4_000)
+    flags = np.zeros(4_000, np.uint8)
+    tracemalloc.start()
+    vector_statistics(long.query[0], long.key[0], flags, np.asarray(long.value_norm[0]))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 * 4_000**2 * 4
 
 
 def test_weights_of_some_queries_of_a_store_are_rows_of_its_pattern(tiny_corpus: Corpus) -> None:

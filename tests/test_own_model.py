@@ -14,6 +14,7 @@ from tokenizers.processors import TemplateProcessing
 from torch import nn
 
 import headscape
+from ingest.encode import decomposition
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.errors import IngestError
 from tests.family_models import save_family
@@ -279,6 +280,41 @@ def test_a_hook_that_changes_a_layer_is_refused_by_methods_that_follow_from_its_
     turn_off_heads(bert)
     with pytest.raises(IngestError, match="computes other vectors than its weights say"):
         headscape.context_mixing(bert, tokenizer, TEXT, method=method)
+
+
+def double_what_heads_add(model: Any) -> None:
+    model.encoder.layer[1].attention.output.dense.register_forward_hook(lambda _module, _given, made: 2 * made)
+
+
+@pytest.mark.parametrize("hook", [double_what_heads_add, turn_off_heads])
+def test_a_hook_on_what_heads_add_is_refused_by_methods_that_weigh_their_values(
+    hook: Callable[[Any], None], bert: Any, tokenizer: Any
+) -> None:
+    attended = headscape.context_mixing(bert, tokenizer, TEXT, method="attention")
+    hook(bert)
+    for method in ("norm", "globenc"):
+        with pytest.raises(IngestError, match="computes other vectors than its weights say"):
+            headscape.context_mixing(bert, tokenizer, TEXT, method=method)
+    first = headscape.context_mixing(bert, tokenizer, TEXT, method="attention")[0]
+    np.testing.assert_allclose(first, attended[0], atol=1e-6)
+
+
+def test_a_text_is_read_in_one_pass_of_the_model(bert: Any, tokenizer: Any) -> None:
+    """After two that compare its attention with transformers' own."""
+    passes: list[int] = []
+    bert.register_forward_hook(lambda *_: passes.append(1))
+    headscape.alike(bert, tokenizer, TEXT, OTHER)
+    assert len(passes) == 2 + 2
+
+
+def test_texts_that_are_too_long_to_compare_are_refused_with_what_their_reader_can_do(
+    bert: Any, tokenizer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decomposition, "MOST_BYTES", 4 * bert.config.hidden_size * 9)
+    with pytest.raises(IngestError, match=r"at most 3 tokens fit, and the text has \d+\. Give a shorter text\.$"):
+        headscape.alike(bert, tokenizer, TEXT, OTHER)
+    with pytest.raises(IngestError, match=r"at most 3 tokens fit, and .* Choose alti, or a shorter text\.$"):
+        headscape.context_mixing(bert, tokenizer, TEXT, method="decompx")
 
 
 def test_a_hook_that_changes_queries_alone_is_followed_by_all_methods(bert: Any, tokenizer: Any) -> None:

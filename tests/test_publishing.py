@@ -16,12 +16,16 @@ from flask.testing import FlaskClient
 from playwright.sync_api import Browser, Page, expect
 
 from dashboard.app import create_app
+from dashboard.models.page import EveryHead
 from dashboard.publish import main
 from dashboard.published.address import Places
 from dashboard.published.charts import position_charts
 from dashboard.published.folder import MARKER, SiteFolder, replace_folder
+from dashboard.published.map import scatter_of_models
+from dashboard.statistics.scatter import ACROSS, UP, Score
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
+from dashboard.web.special_names import NAMED, Names, in_names
 from store import Corpus, open_corpus
 from store.snapshot import open_snapshot
 from tests.accessibility import is_accessible
@@ -392,6 +396,29 @@ def test_heads_of_several_models_are_on_the_first_page(three_models: str, tmp_pa
         assert f'href="{name}/index.html"' in text
         assert f'href="{name}/head/L0H0.html"' in text
         assert (made / name / "head/L0H0.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("names", "axes"),
+    [
+        (("<s>", "</s>"), ("attention to the last token, %", "attention to the first token, %")),
+        (NAMED, ("attention to [SEP], %", "attention to [CLS], %")),
+    ],
+)
+def test_an_axis_of_several_models_has_the_names_of_their_special_tokens_where_these_are_alike(
+    names: Names, axes: tuple[str, str]
+) -> None:
+    scores = {
+        number: Score(f"attention to {token}", "share", np.array([0.25, 0.5]))
+        for number, token in ((ACROSS[0], "[SEP]"), (UP[0], "[CLS]"))
+    }
+    first = np.zeros(2, np.int64)
+    every = EveryHead({"a": "A", "b": "B"}, 1, np.array(["a", "b"], object), first, first, scores)
+    drawn = scatter_of_models(every, {"a": str, "b": lambda text: in_names(text, names)})
+    assert drawn.across is not None
+    assert drawn.up is not None
+    assert (drawn.across.title, drawn.up.title) == axes
+    assert drawn.dots[1].title == f"L0 H0 of B: attention to {names[1]} 50.0, attention to {names[0]} 50.0"
 
 
 def test_a_full_disk_is_one_sentence_and_leaves_the_site_of_before(

@@ -1,5 +1,6 @@
 """Files that are something other than their name says: the message names what they are, and what to do."""
 
+import bz2
 import gzip
 import io
 import pickle
@@ -16,6 +17,8 @@ from ingest.text.lines import read_lines
 from ingest.text.table import read_table
 
 TABLE = pa.table({"text": ["A film."], "label": ["positive"]})
+#: Texts that begin as files of another kind do.
+WORDS = ["BZh", "BZh9 is a name.", "PAR1", "PAR1 and a line\nthat ends in PAR1", "ARROW1 flew.", "%PDF-files are long."]
 PAGE = b"\n<!DOCTYPE HTML>\n<html><title>Sign in</title>"
 
 
@@ -47,6 +50,8 @@ def database() -> bytes:
     ("name", "content", "sentences"),
     [
         ("a.csv", parquet(), "is Parquet. Name it a.parquet."),
+        ("a.csv", parquet()[:-9], "is Parquet. Name it a.parquet."),
+        ("a.csv", parquet().replace(b"PAR1\x15", b"PAR1\x00", 1), "is Parquet. Name it a.parquet."),
         ("a.tsv", arrow(stream=False), "is an Arrow file. Name it a.arrow."),
         ("a.csv", arrow(stream=True), "is an Arrow stream. Name it a.arrow."),
         ("a.csv", gzip.compress(b"text\n", mtime=0), "is compressed with gzip. Name it a.csv.gz, or unpack it."),
@@ -54,6 +59,8 @@ def database() -> bytes:
         ("a.csv", b"PK\x03\x04 cut", "is a zip archive. Give the unpacked file."),
         ("a.csv", zipped("xl/workbook.xml"), "is a spreadsheet of Excel. Save the sheet as CSV UTF-8."),
         ("a.txt", zipped("word/document.xml"), "is a document of Word. Save its text as .txt in UTF-8."),
+        ("a.csv", bz2.compress(b"text\n"), "is compressed with bzip2. Give the unpacked file, or compress it with gzip."),
+        ("a.csv", bz2.compress(b"", 1), "is compressed with bzip2. Give the unpacked file, or compress it with gzip."),
         ("a.csv", database(), "is an SQLite database. Save its table as CSV or Parquet."),
         ("a.csv", pickle.dumps([1]), "is a pickle of Python. Save its table as CSV or Parquet."),
         ("a.txt", b"%PDF-1.7\n", "is a PDF. Save its text as .txt, such as with `pdftotext`."),
@@ -77,7 +84,9 @@ def test_a_file_of_another_kind_is_named_with_the_remedy(
     assert str(refused.value).endswith(f"{name.removesuffix('.gz') if 'is Parquet' in sentences else name} {sentences}")
 
 
-@pytest.mark.parametrize("text", ["<html> is a tag.", '{"quoted": braces}', "PK, a name.", "€ 5", ""])
+@pytest.mark.parametrize("text", ["<html> is a tag.", '{"quoted": braces}', "PK, a name.", "€ 5", "", *WORDS])
 def test_a_plain_text_may_begin_as_it_likes(text: str, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(text, encoding="utf-8")
     assert "".join(read_lines(tmp_path / "a.txt")) == text
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(text.encode()))
+    assert "".join(read_lines(tmp_path / "a.txt.gz")) == text

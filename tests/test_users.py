@@ -144,6 +144,12 @@ def test_an_unknown_user_is_a_sentence(name: str, tmp_path: Path, capsys: pytest
     assert (status, complaint) == (1, "users: There is no user 'eve'. List them with `headscape users list`.\n")
 
 
+def test_sessions_of_a_name_that_is_not_utf_8_are_not_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    complaint = "users: The name 'b\\udce9' is not UTF-8. Type it in UTF-8.\n"
+    assert run(capsys, "revoke", "b\udce9", f"--state={tmp_path}") == (1, "", complaint)
+    assert not (tmp_path / "ended.json").exists()
+
+
 def test_a_password_is_asked_twice_without_echo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers = iter([PASSWORD, PASSWORD + "x"])
     status = main(["add", "ada", f"--state={tmp_path}"], Terminal(), lambda _: next(answers))

@@ -117,12 +117,14 @@ def test_tables_are_converted_elsewhere_where_the_cache_is_a_file(
 def test_what_must_be_downloaded_needs_a_cache(hub_folders: Callable[..., None], tmp_path: Path) -> None:
     hub_folders(HF_HUB_CACHE=NOWHERE)
     check_folders(None, "--store", model="embedded", data=str(tmp_path))
-    check_folders(None, "--store", model="embedded", data="no-such-file.csv")  # refused later, as a file
-    for name in ("bert-base-uncased", "BAAI/bge-base-en-v1.5", "BAAI/bge.base"):
+    for missing in ("no-such-file.csv", "some/reviews.JSONL.gz", "some/dev.v4_gold_conll"):
+        check_folders(None, "--store", model="embedded", data=missing)  # refused later, as a file
+    of_hub = [("bert-base-uncased", "embedded"), ("BAAI/bge-base-en-v1.5", "embedded"), ("BAAI/bge.base", "embedded")]
+    for model, data in (*of_hub, ("embedded", "owner/name.v2"), ("embedded", "owner/name.v2:all@main")):
         with pytest.raises(
             IngestError, match=r"The cache /proc/1/nowhere cannot be written\. Give another folder in HF_HOME\."
         ):
-            check_folders(None, "--store", model=name, data="embedded")
+            check_folders(None, "--store", model=model, data=data)
 
 
 def test_data_of_the_hub_is_converted_elsewhere_where_its_folder_cannot_be_written(

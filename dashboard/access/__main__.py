@@ -84,6 +84,10 @@ def _revoke(options: argparse.Namespace) -> None:
     from dashboard.access.users import EndedSessions
 
     state, _ = folders(options)
+    try:
+        options.name.encode()  # people of a provider are in no file: any other name may be one of them
+    except UnicodeError as error:
+        raise AccessFileError(f"The name {options.name!a} is not UTF-8. Type it in UTF-8.") from error
     EndedSessions(state).end_all(options.name.lower())
     print(f"All sessions and tokens of {options.name} have ended.")
 

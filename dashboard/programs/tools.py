@@ -95,11 +95,14 @@ class StoreTools:
     ) -> RankedHeads:
         """The heads with the largest or the smallest mean of a statistic over the corpus."""
         corpus = self._corpus(model)
-        _check_ranking(corpus, _known(statistic, STATISTICS), _known(queries, SOURCES))
+        title, unit = STATISTICS[_telling(statistic, corpus)].title, STATISTICS[statistic].unit
+        if statistic not in varying_statistics(_known(queries, SOURCES)):
+            raise StoreError(
+                f"Over all queries, {title} is 1 in every head. Choose another statistic, or other queries."
+            )
         values = values_of(corpus.head_statistic, statistic, queries)
         heads = largest_first(-values if order == "smallest" else values, count)
         ranked = self._numbers(corpus, statistic, queries, heads)
-        title, unit = STATISTICS[statistic].title, STATISTICS[statistic].unit
         return RankedHeads(_said(corpus, f"{title}, {order} first"), unit, len(ranked), values.size, ranked)
 
     def list_roles(self, model: ModelName = "") -> list[Role]:
@@ -181,10 +184,10 @@ class StoreTools:
         """Example sentences of a head from one tenth of the corpus, by the mean of a statistic over the tokens of each sentence."""
         corpus = self._corpus(model)
         check_head(layer, head, layers=corpus.layers, heads=corpus.heads)
-        ranking = statistic_ranking(corpus, _known(statistic, STATISTICS), layer, head)
+        ranking = statistic_ranking(corpus, _telling(statistic, corpus), layer, head)
         tenth = np.array_split(ranking.order(np.arange(corpus.n_sentences)), DECILES)[decile - 1]
         lines = tuple(line_of(corpus, int(sentence), float(ranking.values[sentence])) for sentence in tenth[:count])
-        of = f"{ranking.title} in {head_name(layer, head)}, tenth {decile} of {DECILES}, largest first"
+        of = f"{_said(corpus, ranking.title)} in {head_name(layer, head)}, tenth {decile} of {DECILES}, largest first"
         found = MatchingSentences(len(tenth), corpus.n_sentences, lines)
         return self._sentences(corpus, of, found, layer=layer, heads=str(head))
 
@@ -247,7 +250,7 @@ class StoreTools:
         two = ModelPair(corpus, second)
         if not two.same_heads:
             raise StoreError(f"{two.differences()[0]} Page Compare compares means over all heads.")
-        changed = changes(two, _known(statistic, STATISTICS), "all")
+        changed = changes(two, _telling(statistic, corpus, second), "all")
         difference, size = changed.difference, changed.divergence.mean.size
         rows = [
             ChangedHead(
@@ -421,13 +424,12 @@ def _best_at(corpus: Corpus, layer: int, head: int) -> list[RelationOfHead]:
     ]
 
 
-def _check_ranking(corpus: Corpus, statistic: str, queries: str) -> None:
-    """Raise StoreError where no head differs from another in a statistic."""
-    if statistic not in varying_statistics(queries):
-        title = STATISTICS[statistic].title
-        raise StoreError(f"Over all queries, {title} is 1 in every head. Choose another statistic, or other queries.")
-    if why := why_zero(corpus, statistic):
-        raise StoreError(f"{why}. Choose another statistic.")
+def _telling(statistic: str, *models: Corpus) -> str:
+    """A statistic that is not 0 in every head of each of the models; raises StoreError for another."""
+    reasons = [why_zero(corpus, _known(statistic, STATISTICS)) for corpus in models]
+    if all(reasons):
+        raise StoreError(f"{reasons[0]}. Choose another statistic.")
+    return statistic
 
 
 def _said(corpus: Corpus, text: str) -> str:

@@ -1,6 +1,6 @@
 """Heads as dots of a drawing, each a link to its page: the map of heads, and all heads of several models."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dashboard.models.page import EveryHead
 from dashboard.roles.shares import RoleShares, kind_number, known_shares, summary
 from dashboard.statistics.scatter import ACROSS, UP, Score
-from dashboard.web.special_names import in_names, special_names
+from dashboard.web.special_names import Names, in_names, special_names
 from store import Corpus
 from store.kernels.rules import RULES
 from store.repository.errors import NotIngested
@@ -31,6 +31,8 @@ SHAPES = (
     "M-7 0a7 7 0 1 0 14 0a7 7 0 1 0-14 0z",
 )
 NO_KIND = len(SHAPES) - 1
+#: The tokens before and after a text, where models call them otherwise.
+BY_PLACE: Names = ("the first token", "the last token")
 
 
 @dataclass(frozen=True)
@@ -126,13 +128,13 @@ def _kind(shares: RoleShares | None, layer: int, head: int) -> int:
 def scatter_of_models(every: EveryHead, named: Mapping[str, Callable[[str], str]]) -> Drawing:
     """The heads of all models by the two numbers that page Models shows at first.
 
-    `named` gives a text the names that each model has for special tokens; an axis has those of the first model.
+    `named` gives a text the names that each model has for special tokens; an axis has them where they are those of all models.
     """
     across, up = (next(name for name in names if name in every.scores) for names in (ACROSS, UP))
     x, y = every.scores[across], every.scores[up]
     models = list(every.models)
-    place_x, axis_x = _axis(x, named[models[0]])
-    place_y, axis_y = _axis(y, named[models[0]])
+    place_x, axis_x = _axis(x, named.values())
+    place_y, axis_y = _axis(y, named.values())
     dots = (
         Dot(
             round(float(at_x), 1),
@@ -152,12 +154,14 @@ def scatter_of_models(every: EveryHead, named: Mapping[str, Callable[[str], str]
     return Drawing(tuple(dots), axis_x, axis_y)
 
 
-def _axis(score: Score, named: Callable[[str], str]) -> tuple[NDArray[np.float64], Axis]:
-    """Where values are along an axis that has all of them, and its five numbers."""
+def _axis(score: Score, named: Iterable[Callable[[str], str]]) -> tuple[NDArray[np.float64], Axis]:
+    """Where values are along an axis that has all of them, and its five numbers; its name is that of all models, or says where a token stands."""
     values = score.drawn
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     size = high - low or 1.0
     ends: Sequence[float] = np.linspace(low, high, 5).tolist()
     room = SIDE - 2 * MARGIN
     ticks = tuple((round(MARGIN + room * (end - low) / size, 1), f"{end:.3g}") for end in ends)
-    return MARGIN + room * (values - low) / size, Axis(named(score.axis), ticks)
+    names = {name(score.axis) for name in named}
+    title = names.pop() if len(names) == 1 else in_names(score.axis, BY_PLACE)
+    return MARGIN + room * (values - low) / size, Axis(title, ticks)

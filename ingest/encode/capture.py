@@ -44,6 +44,8 @@ class Capture:
         (sentence, token, head, channel): a logit is q.k / sqrt(channels), and every head has keys and values of its own.
     layer_input, projected
         Input of the layer, and output of the output projection with its bias: (sentence, token, feature).
+    last
+        What the model gives of each token (sentence, token, feature).
     points
         Vectors (sentence, token, feature) by the name of the feature point; empty unless `HookedModel.listen_at_points`.
     """
@@ -53,6 +55,7 @@ class Capture:
     value: list[Tensor] = field(default_factory=list)
     layer_input: list[Tensor] = field(default_factory=list)
     projected: list[Tensor] = field(default_factory=list)
+    last: Tensor | None = None
     points: dict[str, Tensor] = field(default_factory=dict)
     #: How often each kind of feature point was passed: the number of the next layer.
     passed: Counter[str] = field(default_factory=Counter)

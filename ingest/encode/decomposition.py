@@ -41,8 +41,9 @@ LEAST = 1e-12
 DECOMPX = "decompx"
 #: By how much the parts of logits may miss them, as a share of the largest: beyond it the classifier is built otherwise.
 LARGEST_MISS = 1e-3
-#: What to do where a method needs layers that a model lacks.
+#: What to do where a method needs layers that a model lacks, and where a text is too long for it.
 INSTEAD = "Choose globenc, or a model with BERT's layers."
+SHORTER = "Choose alti, or a shorter text."
 
 
 @dataclass(frozen=True)
@@ -245,7 +246,9 @@ def length_shares(parts: Tensor) -> Tensor:
     return lengths / lengths.sum(-1, keepdim=True)
 
 
-def decompose(layers: Sequence[TracedLayer], tell: Callable[[int], None] = lambda _: None) -> Iterator[Tensor]:
+def decompose(
+    layers: Sequence[TracedLayer], tell: Callable[[int], None] = lambda _: None, *, instead: str = SHORTER
+) -> Iterator[Tensor]:
     """The vectors of the tokens after each layer as sums over input tokens: (token, input_token, feature).
 
     It is one tensor, which the next layer changes. `tell` gets the number of the layer, before each part of the layer.
@@ -253,13 +256,13 @@ def decompose(layers: Sequence[TracedLayer], tell: Callable[[int], None] = lambd
     Raises
     ------
     IngestError
-        Where the sentence is so long that they do not fit into memory.
+        Where the sentence is so long that they do not fit into memory; its message ends with `instead`.
     """
     tokens, features = layers[0].layer_input.shape
     longest = isqrt(MOST_BYTES // (features * layers[0].layer_input.element_size()))
     if tokens > longest:
         raise IngestError(
-            f"DecompX takes a vector for each pair of tokens, and {tokens:,} tokens have too many. Give at most {longest:,}, or choose alti."
+            f"DecompX takes a vector for each pair of tokens: of this model at most {longest:,} tokens fit, and the text has {tokens:,}. {instead}"
         )
     parts = layers[0].layer_input.new_zeros(tokens, tokens, features)
     parts[torch.arange(tokens), torch.arange(tokens)] = layers[0].layer_input

@@ -212,7 +212,7 @@ class HookedModel:
     def _pass(self, passing: Pass, **inputs: Tensor | None) -> Capture:
         halves = torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32)
         with torch.inference_mode(), halves, running(passing) as capture:
-            self.parts.module(**inputs)
+            capture.last = self.parts.module(**inputs)[0]
         return capture
 
     def output_grams(self) -> list[Tensor]:

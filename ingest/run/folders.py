@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ingest.run.errors import IngestError, short
+from ingest.run.forms import is_named_as_data
 
 #: Where numba keeps compiled code, where this is not beside the source.
 COMPILED = "NUMBA_CACHE_DIR"
@@ -133,6 +134,6 @@ def _check_hub_cache(kind: str, name: str) -> None:
 
 
 def _is_here(kind: str, name: str) -> bool:
-    """Whether a model or data set is not on the hub, by its name: a file of data has an ending of letters."""
-    is_file = kind == "datasets" and Path(name).suffix[1:2].isalpha()
+    """Whether a model or data set is not on the hub, by its name."""
+    is_file = kind == "datasets" and is_named_as_data(Path(name))
     return name == "embedded" or Path(name).exists() or is_file or name.startswith((".", "/"))

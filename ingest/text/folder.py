@@ -19,13 +19,11 @@ import pyarrow.parquet as pq
 
 from ingest.run.errors import IngestError, listed, short
 from ingest.run.files import check_fetched, is_file, sha256
+from ingest.run.forms import ARROW, PARQUET, form_of, is_compressed
 from ingest.run.progress import say
-from ingest.text.lines import ARROWS, check_not_another, is_compressed
-from ingest.text.table import PARQUET, Table, form_of, form_with_columns, plain, plain_type, read_table
+from ingest.text.lines import ARROWS, check_not_another
+from ingest.text.table import Table, form_with_columns, plain, plain_type, read_table
 from store.phrases import many
-
-#: Files of `datasets`: an Arrow stream, as a rule.
-ARROW = ".arrow"
 
 
 def shards_identity(paths: Sequence[Path]) -> str:

@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from ingest.run.errors import IngestError, short
 from ingest.run.files import POINTER, POINTER_START
+from ingest.run.forms import is_compressed
 from ingest.run.progress import bar
 
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-#: A file that ends so is decompressed while it is read.
-GZIP = ".gz"
 #: First bytes that are enough to tell.
 ENOUGH = 512
 
@@ -43,20 +42,28 @@ GZIPPED = Kind("what is compressed with gzip", "Name it {name}.gz, or unpack it.
 ZIPPED = Kind("a zip archive", "Give the unpacked file.")
 PARQUET_FILE = Kind("Parquet", "Name it {stem}.parquet.")
 ARROWS = tuple(Kind(what, "Name it {stem}.arrow.") for what in ("an Arrow file", "an Arrow stream"))
+#: How the first block of bzip2 begins, and the end of what is empty.
+BZIP2_BLOCKS = (bytes.fromhex("314159265359"), bytes.fromhex("177245385090"))
+#: How Parquet begins and ends, its first header, and bytes that none is shorter than.
+PAR1, PARQUET_HEADER, SHORTEST_PARQUET = b"PAR1", b"\x15", 12
 #: How files begin.
 SIGNATURES: Mapping[bytes, Kind] = {
     b"\x1f\x8b": GZIPPED,
     b"PK\x03\x04": ZIPPED,
-    b"BZh": Kind("what is compressed with bzip2", COMPRESSED),
+    **{
+        b"BZh%d" % level + block: Kind("what is compressed with bzip2", COMPRESSED)
+        for level in range(1, 10)
+        for block in BZIP2_BLOCKS
+    },
     b"\xfd7zXZ\x00": Kind("what is compressed with xz", COMPRESSED),
     b"\x28\xb5\x2f\xfd": Kind("what is compressed with zstd", COMPRESSED),
     b"7z\xbc\xaf\x27\x1c": Kind("a 7z archive", "Give the unpacked file."),
-    b"PAR1": PARQUET_FILE,
-    b"ARROW1": ARROWS[0],
+    PAR1: PARQUET_FILE,
+    b"ARROW1\x00\x00": ARROWS[0],
     b"\xff\xff\xff\xff": ARROWS[1],
     b"SQLite format 3\x00": Kind("an SQLite database", AS_CSV),
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": Kind("a spreadsheet or document of an old Office", SHEET),
-    b"%PDF-": Kind("a PDF", "Save its text as .txt, such as with `pdftotext`."),
+    **dict.fromkeys((b"%PDF-1.", b"%PDF-2."), Kind("a PDF", "Save its text as .txt, such as with `pdftotext`.")),
     b"\x89HDF\r\n\x1a\n": Kind("HDF5", AS_CSV),
     b"\x93NUMPY": Kind("an array of numpy", AS_CSV),
     **{bytes([0x80, protocol]): Kind("a pickle of Python", AS_CSV) for protocol in range(2, 6)},
@@ -80,9 +87,11 @@ JSONS = (".json", ".jsonl", ".ndjson")
 
 def check_is(path: Path, first: bytes) -> None:
     """Raise IngestError where bytes that a text file begins with, unpacked, are those of something else."""
-    packed = path.suffix.lower() == GZIP
+    packed = is_compressed(path)
     inner = path.with_suffix("") if packed else path
-    kind = kind_of(first) or _kind_of_text(first, inner.suffix.lower())
+    kind = kind_of(first)
+    if kind is None or (kind == PARQUET_FILE and not _is_parquet(path, first)):
+        kind = _kind_of_text(first, inner.suffix.lower())
     if kind == ZIPPED and not packed:
         kind = _kind_of_zip(path)
     if kind is not None:
@@ -104,6 +113,19 @@ def check_not_another(path: Path, *own: Kind) -> None:
 def kind_of(first: bytes) -> Kind | None:
     """What begins with these bytes; None for text."""
     return next((kind for signature, kind in SIGNATURES.items() if first.startswith(signature)), None)
+
+
+def _is_parquet(path: Path, first: bytes) -> bool:
+    """Whether what begins as Parquet goes on with a header that no text has, or ends so, too, after the length of its footer."""
+    if first.startswith(PAR1 + PARQUET_HEADER):
+        return True
+    if not path.exists():  # of a name without an ending that was asked about
+        return False
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        file.seek(max(0, size - 8))
+        length, end = file.read(4), file.read(4)
+    return end == PAR1 and int.from_bytes(length, "little") <= size - SHORTEST_PARQUET
 
 
 def _kind_of_text(first: bytes, ending: str) -> Kind | None:
@@ -175,11 +197,6 @@ def counted(path: Path, stage: str, *, at_once: int = READ_AT_ONCE) -> Iterator[
         total = os.fstat(file.fileno()).st_size
         with bar(stage, total=total, unit="B", delay=1) as progress:
             yield io.BufferedReader(_CountedFile(file, progress), at_once)
-
-
-def is_compressed(path: Path) -> bool:
-    """Whether a file is named as compressed with gzip."""
-    return path.suffix.lower() == GZIP
 
 
 def read_lines(path: Path, *, at_once: int = READ_AT_ONCE) -> Iterator[str]:

@@ -11,12 +11,12 @@ import pyarrow.compute
 
 from ingest.run.errors import IngestError, listed, short
 from ingest.run.files import is_file, is_folder, package_folder, sha256
+from ingest.run.forms import ARROW, CONLL, GAP_TABLE, PLAIN, TREEBANKS, is_named_as_data
 from ingest.run.settings import EMBEDDED
 from ingest.text.annotation import Annotation
 from ingest.text.columns import Column, Columns, find_columns, label_column
 from ingest.text.coreference import MentionSpans
 from ingest.text.folder import (
-    ARROW,
     TRAIN,
     chosen_split,
     files_of_pattern,
@@ -28,16 +28,10 @@ from ingest.text.folder import (
     splits_of_folder,
 )
 from ingest.text.hub import PREFIX, FirstRows, HubData, find_hub_data, load_first, load_split, part_of, split_names
-from ingest.text.lines import is_compressed
 from ingest.text.table import (
     ANNOTATION,
-    CONLL,
-    GAP_TABLE,
     MENTIONS,
-    PLAIN,
-    TREEBANKS,
     Table,
-    form_of,
     form_with_columns,
 )
 from store.phrases import many
@@ -223,7 +217,7 @@ def _local_data(data: str, split: str | None) -> Data | None:
     files = [path] if is_file(path) else files_of_pattern(data)
     if files:
         return Data(_name_of_pattern(path), data, shards_identity(files), shards_form(files))
-    if form_of(path) or is_compressed(path) or path.suffix == ARROW or path.is_absolute():
+    if is_named_as_data(path) or path.is_absolute():
         raise IngestError(
             f"There is no data file {short(data)}. Give --data=<csv, tsv, parquet, json, jsonl, txt, conllu, conllx, conll10 or conll file>, "
             "a folder of such files, or the name of a data set on the hub."

@@ -24,16 +24,15 @@ import pyarrow.parquet as pq
 
 from ingest.run.errors import IngestError, short
 from ingest.run.folders import is_writable, own_temporary_folder
+from ingest.run.forms import CONLL, CSV, FORMS, GAP_TABLE, GZIP, PARQUET, PLAIN, TREEBANKS, TSV, form_of, is_compressed
 from ingest.run.progress import bar
 from ingest.text.annotation import read_treebank
 from ingest.text.coreference import GAP_COLUMNS, MentionSpans, read_coreference, read_gap
 from ingest.text.json_file import JsonColumns, json_records, json_row
 from ingest.text.lines import (
-    GZIP,
     LINE_BREAKS,
     PARQUET_FILE,
     check_not_another,
-    is_compressed,
     plain_rows,
     read_lines,
 )
@@ -49,14 +48,6 @@ VERSION = 3
 REFUSED, NOT_TEXT = b"refused", b"not_text"
 #: Rows and characters of a chunk.
 MOST_ROWS, MOST_CHARACTERS = 10_000, 1 << 24
-TREEBANKS = (".conllu", ".conllx", ".conll10")
-#: Coreference: CoNLL-2012, and the table of GAP, a tsv with its columns.
-CONLL, GAP_TABLE = ".conll", ".gap.tsv"
-CSV, TSV, PLAIN, PARQUET = ".csv", ".tsv", ".txt", ".parquet"
-FORMS = (CSV, TSV, PARQUET, ".jsonl", ".json", PLAIN, *TREEBANKS, CONLL)
-#: Other endings of the same forms; CoNLL-2012 has its versions in their names.
-ALIASES = {".ndjson": ".jsonl", ".pq": PARQUET, ".tab": TSV}
-CONLL_2012 = re.compile(r"\.v\d+_(gold|auto)_conll")
 #: Columns that hold the words, or the mentions, of the text in the column `text`.
 ANNOTATION, MENTIONS = "annotation", "mentions"
 #: What may separate the fields of a csv file, with its name; of two that fit alike, the first does.
@@ -219,14 +210,6 @@ def cache_folder() -> Path:
         folder = own_temporary_folder() / "tables"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
-
-
-def form_of(path: Path) -> str | None:
-    """Form of a file by its name in any case, without a `.gz`; None where it cannot be read. Parquet is compressed inside."""
-    compressed = is_compressed(path)
-    ending = (path.with_suffix("") if compressed else path).suffix.lower()
-    form = CONLL if CONLL_2012.fullmatch(ending) else ALIASES.get(ending, ending)
-    return form if form in FORMS and not (compressed and form == PARQUET) else None
 
 
 def form_with_columns(path: Path) -> str | None:

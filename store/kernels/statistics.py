@@ -5,13 +5,16 @@ sentence, padding never counts, sentences weigh equally. The number of [SEP] is 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from store.kernels import AnyArray, as_float, namespace
+from store.kernels.bias import AttentionBias
 from store.kernels.mask import EVERY_KEY, Mask
+from store.kernels.rows import ROOM, attention_rows
 from store.schema import check_complete
 from store.schema.corpus import NO_WORD, OPENS, PUNCTUATION, SEP, SYMBOL
 from store.schema.model import FARTHEST, SOURCES, STATISTICS
@@ -26,14 +29,21 @@ SINK_OF_UNIFORM, LONG = 1.5, 18
 
 
 def token_statistics(
-    pattern: AnyArray, flags: AnyArray, real: AnyArray, value_norm: AnyArray, mask: Mask = EVERY_KEY
+    pattern: AnyArray,
+    flags: AnyArray,
+    real: AnyArray,
+    value_norm: AnyArray,
+    mask: Mask = EVERY_KEY,
+    *,
+    first: int = 0,
+    received: AnyArray | None = None,
 ) -> AnyArray:
     """Statistics of each token, in the order and with the formulas of `store.schema.model.STATISTICS`.
 
     Parameters
     ----------
     pattern
-        (..., head, query_token, key_token); weight 0 on keys that are not real.
+        (..., head, query_token, key_token); weight 0 on keys that are not real. Of all queries, or of some from `first` on.
     flags
         Token flags of the schema: (..., token).
     real
@@ -42,17 +52,53 @@ def token_statistics(
         Value norms ||f(x)|| (..., head, token) (Kobayashi et al. 2020).
     mask
         Which keys a query sees.
+    received
+        Attention that each token receives from all queries (..., head, token), where the pattern is of some.
 
     Returns
     -------
-    (statistic, ..., head, token).
+    (statistic, ..., head, query_token).
     """
     xp = namespace(pattern)
-    received = xp.matmul(as_float(real, like=pattern)[..., None, None, :], pattern)[..., 0, :]
+    if received is None:
+        received = xp.matmul(as_float(real, like=pattern)[..., None, None, :], pattern)[..., 0, :]
     sums = _sums_over_keys(pattern, flags, _sinks(received, real, mask), value_norm)
     whole = xp.clip(sums[..., 7], xp.finfo(pattern.dtype).tiny, None)
-    given = Patterns(pattern, flags, value_norm, received, _at_offset(pattern, 0), sums, whole)
+    rows = slice(first, first + pattern.shape[-2])
+    to_self = _at_offset(pattern, first)
+    given = Patterns(pattern, flags, value_norm[..., rows], received[..., rows], to_self, sums, whole, first)
     return xp.stack([FORMULAS[name](given) for name in STATISTICS])
+
+
+def vector_statistics(
+    query: NDArray[np.float32],
+    key: NDArray[np.float32],
+    flags: NDArray[np.uint8],
+    value_norm: NDArray[np.float32],
+    mask: Mask = EVERY_KEY,
+    *,
+    bias: AttentionBias | None = None,
+    room: int = ROOM,
+) -> NDArray[np.float32]:
+    """`token_statistics` of the heads of a layer in a sentence (statistic, head, token), with so many weights at once.
+
+    Parameters
+    ----------
+    query, key
+        (head, token, channel).
+    flags, value_norm, mask
+        As in `token_statistics`: (token,), (head, token).
+    bias
+        What the model adds to the logits of these heads.
+    """
+    blocks = partial(attention_rows, query, key, bias=bias, room=room)
+    received, real = sum(rows.sum(axis=-2) for _, rows in blocks()), np.ones(len(flags), bool)
+    parts = [
+        token_statistics(rows, flags, real, value_norm, mask, first=block.start, received=received)
+        for block, rows in blocks()
+    ]
+    found: NDArray[np.float32] = np.concatenate(parts, axis=-1)
+    return found
 
 
 class Patterns(NamedTuple):
@@ -60,15 +106,17 @@ class Patterns(NamedTuple):
 
     Attributes
     ----------
-    pattern, flags, value_norm
+    pattern, flags
         As in `token_statistics`.
-    received, to_self
-        (..., head, token).
+    value_norm, received, to_self
+        Of the tokens of the queries: (..., head, query_token).
     sums
         Sums of weights over [CLS], [SEP], punctuation and sinks; of weight times value norm over the first three, and over all
         keys: (..., head, query_token, 8).
     whole
         The last of these, never 0: (..., head, query_token).
+    first
+        Position of the first query among the keys.
     """
 
     pattern: AnyArray
@@ -78,6 +126,7 @@ class Patterns(NamedTuple):
     to_self: AnyArray
     sums: AnyArray
     whole: AnyArray
+    first: int
 
 
 #: The formula of every statistic of `store.schema.model.STATISTICS`: (..., head, token).
@@ -86,12 +135,12 @@ FORMULAS: Mapping[str, Callable[[Patterns], AnyArray]] = {
     "to_sep": lambda of: of.sums[..., 1],
     "to_punctuation": lambda of: of.sums[..., 2],
     "to_sink": lambda of: of.sums[..., 3],
-    "to_previous": lambda of: _at_offset(of.pattern, -1),
-    "to_next": lambda of: _at_offset(of.pattern, 1),
+    "to_previous": lambda of: _at_offset(of.pattern, of.first - 1),
+    "to_next": lambda of: _at_offset(of.pattern, of.first + 1),
     "to_self": lambda of: of.to_self,
     "entropy": lambda of: entropy(of.pattern),
     "attended_keys": lambda of: as_float(of.pattern > ATTENDED, like=of.pattern).sum(axis=-1),
-    "distance": lambda of: attention_distance(of.pattern),
+    "distance": lambda of: attention_distance(of.pattern, of.first),
     "received": lambda of: of.received,
     "confidence": lambda of: confidence(of.pattern, of.flags),
     "participation": lambda of: 1 / (of.pattern * of.pattern).sum(axis=-1),
@@ -236,10 +285,10 @@ def entropy(pattern: AnyArray) -> AnyArray:
     return -(pattern * xp.log(xp.clip(pattern, smallest, None))).sum(axis=-1)
 
 
-def attention_distance(pattern: AnyArray) -> AnyArray:
-    """Mean attention distance sum over j of p(i,j) |i - j| in tokens: (..., query_token)."""
+def attention_distance(pattern: AnyArray, first: int = 0) -> AnyArray:
+    """Mean attention distance sum over j of p(i,j) |i - j| in tokens: (..., query_token); `first` is the position of the first query."""
     position = namespace(pattern).arange(pattern.shape[-1], device=pattern.device)
-    distance = as_float(abs(position[:, None] - position[None, :]), like=pattern)
+    distance = as_float(abs(position[first : first + pattern.shape[-2], None] - position[None, :]), like=pattern)
     return (pattern * distance).sum(axis=-1)
 
 
@@ -328,7 +377,7 @@ def _key_classes(flags: AnyArray, like: AnyArray) -> AnyArray:
 
 
 def _at_offset(pattern: AnyArray, offset: int) -> AnyArray:
-    """Weight on the key `offset` tokens after the query, 0 where there is none."""
+    """Weight on the key `offset` places after that of the query's number in the pattern, 0 where there is none."""
     xp = namespace(pattern)
     weights = xp.zeros_like(pattern[..., 0])
     diagonal = pattern.diagonal(offset, -2, -1)
