@@ -33,13 +33,13 @@ def test_hovering_over_a_token_leaves_its_lines_and_says_its_weights(show: Show)
     token(page, "query", 2).hover()
     row = page.locator(".tip tr").nth(1)
     expect(row).to_contain_text(NAMES[stored()[1, 2].argmax()])
-    expect(row).to_contain_text(f"{stored()[1, 2].max():.4f}")
+    expect(row).to_contain_text(f"{stored()[1, 2].max():.2%}")
     page.mouse.move(5, 5)
     lines(page, int((stored() >= LEAST).sum()))
     page = show(queries=[2, 4])
     token(page, "key", 1).hover()
     for head in range(HEADS):
-        expect(page.locator(".tip")).to_contain_text(f"{stored()[head, [2, 4], 1].sum():.4f}")
+        expect(page.locator(".tip")).to_contain_text(f"{stored()[head, [2, 4], 1].sum():.2%}")
 
 
 def test_wordpieces_are_text_and_never_markup_and_a_second_sentence_stands_apart(show: Show) -> None:
@@ -78,7 +78,7 @@ def test_a_line_says_its_weights_and_a_click_near_it_selects_its_query_and_key_u
     page = show(chosen=[1], least=0.9 * stored()[1].max())
     x, y = place_on_line(page, query, key)
     page.mouse.move(x, y)
-    expect(page.locator(".tip")).to_contain_text(f"{stored()[1, query, key]:.4f}")
+    expect(page.locator(".tip")).to_contain_text(f"L0 H1{stored()[1, query, key]:.2%}")
     page.mouse.click(x, y + 3)
     sent(page, "paired", {"query": query, "toward": key})
     for side, unit in (("query", query), ("key", key)):
