@@ -267,6 +267,10 @@ def test_the_picture_begins_high_up_and_the_other_controls_open_by_the_keyboard(
     narrow = page.locator(f"{ROOT} .stage").bounding_box()
     assert narrow
     assert narrow["y"] < 500
+    for name in ("Sentence A", "Sentence B (optional)"):
+        field = page.get_by_role("textbox", name=name, exact=True).bounding_box()
+        assert field
+        assert 0 <= field["x"] < field["x"] + field["width"] <= 390
     assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 

@@ -223,7 +223,7 @@ def draw(page: SentencePage) -> Page:
     state, found = page.state, [html.H2("Find a sentence"), page.found]
     if page.shown is None and page.refused:
         alert = dmc.Alert(with_commands(page.refused), color="red", className="problem")
-        return Page(above=[_title_row(page), control_row(sentence_inputs(state)), alert], beside=found)
+        return Page(above=[_title_row(page), control_row([sentence_inputs(state)]), alert], beside=found)
     controls = main_controls(state, page.layers, page.heads, page.shares, causal=page.causal)
     more = None if state.show == "mixing" else more_button(state)
     filters = filter_group(page.shown) if page.shown else []  # until the model is loaded, the row has its place
