@@ -116,6 +116,20 @@ def test_enter_on_a_key_selects_it_with_the_selected_query_and_escape_clears_bot
     sent(page, "paired", {"query": None, "toward": None})
 
 
+def test_a_finger_on_a_key_selects_it_with_the_selected_query_and_the_button_marks_the_pair(show: Show) -> None:
+    page = show(queries=[2])
+    none = page.locator(".marked-pairs .none")
+    assert none.inner_text().endswith("then hold Shift and click one on the right.")
+    expect(none.locator(".by-touch")).to_have_text(
+        "No pair is marked. Tap a token on the left and one on the right, then Mark pair."
+    )
+    tap = "(key) => key.dispatchEvent(new PointerEvent('click', { bubbles: true, pointerType: 'touch' }))"
+    token(page, "key", 4).evaluate(tap)
+    sent(page, "paired", {"query": 2, "toward": 4})
+    page.get_by_role("button", name="Mark pair").click()
+    sent(page, "marked", {"pairs": [[2, 4]]})
+
+
 def test_arrow_keys_reach_every_token_enter_selects_and_escape_leaves(show: Show) -> None:
     page = show()
     token(page, "query", 0).focus()
