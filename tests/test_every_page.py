@@ -163,6 +163,19 @@ CUT = (
     "(parts) => [...document.querySelectorAll(parts)].filter((part) => part.scrollWidth > part.clientWidth + 1).length"
 )
 
+#: Fields and buttons of which some, not all, is hidden below the lower edge of what they stand in.
+CUT_BELOW = """(() => {
+  const isCut = (control) => {
+    const { top, bottom, width } = control.getBoundingClientRect();
+    for (let place = control.parentElement; width && place !== document.body; place = place.parentElement) {
+      const edge = place.getBoundingClientRect().bottom;
+      if (getComputedStyle(place).overflowY === "hidden" && top < edge - 1 && bottom > edge + 0.5) return true;
+    }
+    return false;
+  };
+  return [...document.querySelectorAll("main :is(select, input, button)")].filter(isCut).map(({ outerHTML }) => outerHTML);
+})()"""
+
 #: Legends with as little room as there is on any page, whatever they say.
 SQUEEZED = "document.querySelectorAll('.legend').forEach((legend) => (legend.style.maxWidth = '300px'))"
 
@@ -275,6 +288,7 @@ def test_a_page_stands_still_is_accessible_in_light_and_needs_no_scrolling_sidew
         assert serious(page, marks=journey.link.startswith("map")) == []
     page.set_viewport_size({"width": NARROW, "height": 740})
     until(page, NO_WIDER)
+    assert page.evaluate(CUT_BELOW) == []
     page.set_viewport_size({"width": WIDE, "height": 740})
     page.evaluate(SQUEEZED)
     assert page.evaluate(f"({CUT})('.legend')") == 0

@@ -33,13 +33,13 @@ def test_hovering_over_a_token_leaves_its_lines_and_says_its_weights(show: Show)
     token(page, "query", 2).hover()
     row = page.locator(".tip tr").nth(1)
     expect(row).to_contain_text(NAMES[stored()[1, 2].argmax()])
-    expect(row).to_contain_text(f"{stored()[1, 2].max():.4f}")
+    expect(row).to_contain_text(f"{stored()[1, 2].max():.2%}")
     page.mouse.move(5, 5)
     lines(page, int((stored() >= LEAST).sum()))
     page = show(queries=[2, 4])
     token(page, "key", 1).hover()
     for head in range(HEADS):
-        expect(page.locator(".tip")).to_contain_text(f"{stored()[head, [2, 4], 1].sum():.4f}")
+        expect(page.locator(".tip")).to_contain_text(f"{stored()[head, [2, 4], 1].sum():.2%}")
 
 
 def test_wordpieces_are_text_and_never_markup_and_a_second_sentence_stands_apart(show: Show) -> None:
@@ -78,7 +78,7 @@ def test_a_line_says_its_weights_and_a_click_near_it_selects_its_query_and_key_u
     page = show(chosen=[1], least=0.9 * stored()[1].max())
     x, y = place_on_line(page, query, key)
     page.mouse.move(x, y)
-    expect(page.locator(".tip")).to_contain_text(f"{stored()[1, query, key]:.4f}")
+    expect(page.locator(".tip")).to_contain_text(f"L0 H1{stored()[1, query, key]:.2%}")
     page.mouse.click(x, y + 3)
     sent(page, "paired", {"query": query, "toward": key})
     for side, unit in (("query", query), ("key", key)):
@@ -114,6 +114,20 @@ def test_enter_on_a_key_selects_it_with_the_selected_query_and_escape_clears_bot
     sent(page, "paired", {"query": 2, "toward": 4})
     page.keyboard.press("Escape")
     sent(page, "paired", {"query": None, "toward": None})
+
+
+def test_a_finger_on_a_key_selects_it_with_the_selected_query_and_the_button_marks_the_pair(show: Show) -> None:
+    page = show(queries=[2])
+    none = page.locator(".marked-pairs .none")
+    assert none.inner_text().endswith("then hold Shift and click one on the right.")
+    expect(none.locator(".by-touch")).to_have_text(
+        "No pair is marked. Tap a token on the left and one on the right, then Mark pair."
+    )
+    tap = "(key) => key.dispatchEvent(new PointerEvent('click', { bubbles: true, pointerType: 'touch' }))"
+    token(page, "key", 4).evaluate(tap)
+    sent(page, "paired", {"query": 2, "toward": 4})
+    page.get_by_role("button", name="Mark pair").click()
+    sent(page, "marked", {"pairs": [[2, 4]]})
 
 
 def test_arrow_keys_reach_every_token_enter_selects_and_escape_leaves(show: Show) -> None:

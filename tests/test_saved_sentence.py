@@ -60,7 +60,7 @@ def test_a_heat_map_is_saved_with_its_numbers_and_the_legend_of_its_scale(show: 
 
 def test_channels_are_saved_with_their_numbers(show: Show) -> None:
     drawing = drawing_and_picture(show(show="neuron", queries=[4], head=2))
-    numbers = {f"{key['weight']:.4f}" for key in neuron(4)["keys"]}  # type: ignore[attr-defined]
+    numbers = {f"{key['weight']:.2%}" for key in neuron(4)["keys"]}  # type: ignore[attr-defined]
     assert set(texts_of(drawing)) >= numbers | set(NAMES)
     ground = 1
     assert len(drawing.findall("{*}rect")) - ground == CHANNELS * (1 + 2 * len(NAMES))

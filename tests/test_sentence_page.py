@@ -121,7 +121,7 @@ def test_the_matrix_is_the_pattern_of_a_head_or_the_mean_over_heads(page: Page, 
     expect(page.locator(".matrix-view")).to_have_attribute("aria-label", re.compile("L1 H1"))
     page.locator(".matrix-view").focus()
     page.locator(".matrix-view").press("ArrowRight")
-    expect(page.locator(f"{ROOT} .announcement")).to_contain_text(f"weight {pattern[LAYER, 1, 0, 1]:.4f}")
+    expect(page.locator(f"{ROOT} .announcement")).to_contain_text(f"weight {pattern[LAYER, 1, 0, 1]:.2%}")
     open_controls(page)
     choose(page, "Matrix of", "mean of heads")
     came(page, r"/matrix\.bin.*mean=heads")
@@ -133,7 +133,7 @@ def test_the_neuron_view_starts_from_any_token_and_has_the_weights_of_the_patter
     choose(page, "View", "Neuron view")
     page.locator(".neuron-queries .token").nth(1).click()
     came(page, rf"/neuron/{LAYER}/0/1\.json")
-    weights = [float(text) for text in page.locator(".neurons td.weight").all_inner_texts()]
+    weights = [float(text.removesuffix("%")) / 100 for text in page.locator(".neurons td.weight").all_inner_texts()]
     np.testing.assert_allclose(weights, pattern[LAYER, 0, 1], atol=6e-5)
     rows = tiny_corpus.rows[tiny_corpus.sentence_rows(SENTENCE)]
     query, key = (each[LAYER, 0, rows].values.astype(float) for each in (tiny_corpus.query, tiny_corpus.key))
@@ -267,6 +267,10 @@ def test_the_picture_begins_high_up_and_the_other_controls_open_by_the_keyboard(
     narrow = page.locator(f"{ROOT} .stage").bounding_box()
     assert narrow
     assert narrow["y"] < 500
+    for name in ("Sentence A", "Sentence B (optional)"):
+        field = page.get_by_role("textbox", name=name, exact=True).bounding_box()
+        assert field
+        assert 0 <= field["x"] < field["x"] + field["width"] <= 390
     assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 

@@ -191,14 +191,14 @@ def test_what_is_set_in_the_closed_controls_stands_at_their_button(go: Go, query
 
 def test_the_button_stands_in_the_row_of_the_controls(go: Go) -> None:
     context = go("")
-    row = control_row(row_of(context), more_button(context.state))
+    row = control_row(row_of(context), more_button(context.state)).children
     assert written(row.children[-1]).count('"aria-controls": "more-controls"') == 1
 
 
 def test_a_second_sentence_can_be_typed_beside_a_first(go: Go) -> None:
     for query, disabled in (("", True), ("text=The+zany+film&second=was+good", False)):
-        (second,) = [part for part in row_of(go(query)) if "'second'" in str(getattr(part, "id", ""))]
-        assert second.disabled is disabled
+        (pair,) = [part for part in row_of(go(query)) if getattr(part, "className", "") == "typed-pair"]
+        assert [getattr(control, "disabled", False) for control in pair.children] == [False, disabled]
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_a_thumbnail_opens_its_head_by_click_and_by_arrow_keys(show: Show) -> No
     page = show(show="model", head=0)
     canvas = page.locator(".model-view canvas")
     canvas.click(position={"x": 34 + 100 + 50, "y": 22 + 100 + 50})
-    expect(page.locator(".tip")).to_have_text("Layer 1, head 1")
+    expect(page.locator(".tip")).to_have_text("L1 H1")
     sent(page, "opened", {"layer": 1, "head": 1})
     page = show(show="model", head=0)
     page.locator(".model-view").focus()
@@ -54,11 +54,11 @@ def test_a_cell_of_the_heat_map_says_its_weight_and_selects_its_query_and_key(sh
     sent(page, "paired", {"query": None, "toward": None})
     for key in ("ArrowDown", "ArrowRight"):
         frame.press(key)
-    expect(page.locator(".tip")).to_have_text(f"<b>cat</b> → the{stored()[1, 2, 1]:.4f}")
+    expect(page.locator(".tip")).to_have_text(f"<b>cat</b> → the{stored()[1, 2, 1]:.2%}")
     box = page.locator(".matrix-view .ring").bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + 1.5 * box["width"], box["y"] + box["height"] / 2)
-    expect(page.locator(".tip")).to_contain_text(f"{stored()[1, 2, 2]:.4f}")
+    expect(page.locator(".tip")).to_contain_text(f"{stored()[1, 2, 2]:.2%}")
     page.mouse.click(box["x"] + 1.5 * box["width"], box["y"] + box["height"] / 2)
     sent(page, "paired", {"query": 2, "toward": 2})
 
@@ -106,9 +106,8 @@ def test_channels_show_how_a_weight_comes_about_and_keep_their_query_in_sight(sh
     wanted = neuron(4)["keys"]
     for row, key in zip(page.locator(".neurons tbody tr[data-key]").all(), wanted, strict=True):  # type: ignore[call-overload]
         numbers = [text.replace("\u2212", "-") for text in row.locator(".number").all_inner_texts()]
-        assert [float(number) for number in numbers] == pytest.approx(
-            [key["dot"], key["logit"], key["weight"]], abs=6e-4
-        )
+        assert [float(number) for number in numbers[:2]] == pytest.approx([key["dot"], key["logit"]], abs=6e-4)
+        assert numbers[2] == f"{key['weight']:.2%}"
     expect(token(page, "query", 4)).to_have_attribute("aria-pressed", "true")
     expect(token(page, "query", 4)).to_be_in_viewport()
     page.locator('tr[data-key="2"] .strip[data-kind="product"]').hover(position={"x": 1, "y": 5})

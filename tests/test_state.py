@@ -45,7 +45,7 @@ def test_the_table_has_every_field_of_the_state_for_python_and_the_browser() -> 
 
 def test_the_table_clears_fields_and_has_defaults_within_bounds() -> None:
     for name, field in FIELDS.items():
-        assert set(field.clears) <= FIELDS.keys() - {name}
+        assert set(field.clears + field.ends) <= FIELDS.keys() - {name}
         if DEFAULTS[name] is not None and isinstance(field.bounds, (range, tuple)):
             assert DEFAULTS[name] in field.bounds, name
 
@@ -57,7 +57,7 @@ def test_the_browser_gets_what_a_switch_stands_for_and_what_a_change_clears() ->
     assert table["sentence"]["clears"] == ["start", "queries", "toward", "hide", "window", "keywindow"]
     assert table["layer"]["always"] == ["head", "sentence", "compare"]
     assert table["tokens"] == {"default": LinkState().tokens}
-    assert table["text"]["brings"] == "words"
+    assert (table["text"]["brings"], table["text"]["ends"]) == ("words", ["second", "pair"])
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)

@@ -74,11 +74,12 @@ _SCALE = (
 MORE = "more-controls"
 
 
-def sentence_inputs(state: LinkState) -> list[Any]:
-    """Sentence A, and sentence B once there is a typed A."""
+def sentence_inputs(state: LinkState) -> html.Div:
+    """Sentence A, and sentence B once there is a typed A; a narrow window shows both in a row of their own."""
     second = text_input("second", "Sentence B (optional)", "type, then Enter", state.second, 150)
     second.disabled = not state.text
-    return [text_input("text", "Sentence A", "type your own, then Enter", state.text, 160), second]
+    first = text_input("text", "Sentence A", "type your own, then Enter", state.text, 160)
+    return html.Div([first, second], className="typed-pair")
 
 
 def main_controls(
@@ -91,12 +92,12 @@ def main_controls(
     view = choice("show", "View", SHOWN, state.show, 120)
     if state.show == "mixing":
         titles = {name: ratio.title for name, ratio in RATIOS.items()}
-        return [view, *sentence_inputs(state), statistic_choice("ratio", "Ratio", titles, state.ratio, 400)]
+        return [view, sentence_inputs(state), statistic_choice("ratio", "Ratio", titles, state.ratio, 400)]
     return [
         view,
         *([_number("layer", "Layer", list(map(str, range(layers))), state.layer)] if _is_of_one_layer(state) else []),
         *([_head_choice(state, heads, shares)] if _is_of_one_head(state) else []),
-        *sentence_inputs(state),
+        sentence_inputs(state),
         _directions(state, causal=causal),
         switch("words", "whole words", bool(state.words)),
     ]
@@ -124,9 +125,12 @@ def _directions(state: LinkState, *, causal: bool) -> html.Div:
 
 
 def control_row(controls: Sequence[Any], more: html.Div | None = None) -> html.Div:
-    """The one row; it scrolls where it is wider than the window, but for the button that opens the other controls."""
+    """The one row; it scrolls where it is wider than the window, but for the button that opens the other controls.
+
+    In a narrow window the typed sentences stand below what scrolls.
+    """
     named: Any = {"role": "group", "aria-label": "Sentence and view"}
-    return html.Div([*controls, more], className="controls control-row", **named)
+    return html.Div(html.Div([*controls, more], className="controls control-row", **named), className="control-place")
 
 
 def more_button(state: LinkState) -> html.Div:

@@ -73,9 +73,9 @@ HOW = {
 }
 #: What else a reader can do in a view, behind an (i).
 _MORE = {
-    "head": "Hover a token or a line for its weights. Shift and click adds a token to the selection; double-click or h hides it. With a query selected, Enter on a key selects the pair; Escape or a second click clears it. Shift and click on a line, or on a key of the selected query, marks the pair in a colour, and so does m. Double-click a head's colour to show it alone.",
+    "head": "Hover a token or a line for its weights. Shift and click adds a token to the selection; double-click or h hides it. With a query selected, Enter on a key, or a tap, selects the pair; Escape or a second click clears it. Mark pair, or m, marks the selected pair in a colour; so does Shift and click on a line, or on a key of the selected query. Double-click a head's colour to show it alone.",
     "model": "Click a thumbnail, or use the arrow keys and Enter, to open its head. Marked pairs have a frame in their colour.",
-    "matrix": "Hover a cell for its weight; the arrow keys move from cell to cell, Enter selects its pair, Escape or a second click clears it. Shift and click, or m, marks a cell in a colour. Double-click a token's name, or press h in its row, to hide it.",
+    "matrix": "Hover a cell for its weight; the arrow keys move from cell to cell, Enter selects its pair, Escape or a second click clears it. Mark pair, m, or Shift and click marks a cell in a colour. Double-click a token's name, or press h in its row, to hide it.",
     "neuron": "q x k channel by channel, their sum, the pair's score, and the weight after the softmax.",
 }
 
@@ -223,7 +223,7 @@ def draw(page: SentencePage) -> Page:
     state, found = page.state, [html.H2("Find a sentence"), page.found]
     if page.shown is None and page.refused:
         alert = dmc.Alert(with_commands(page.refused), color="red", className="problem")
-        return Page(above=[_title_row(page), control_row(sentence_inputs(state)), alert], beside=found)
+        return Page(above=[_title_row(page), control_row([sentence_inputs(state)]), alert], beside=found)
     controls = main_controls(state, page.layers, page.heads, page.shares, causal=page.causal)
     more = None if state.show == "mixing" else more_button(state)
     filters = filter_group(page.shown) if page.shown else []  # until the model is loaded, the row has its place

@@ -104,7 +104,7 @@ Kind = Literal["number", "share", "choice", "switch", "numbers", "text", "typed"
 #: A range of numbers, the words of a choice, the longest text in characters or bytes, the pattern of a text.
 Bounds = range | tuple[str, ...] | int | str
 _OF_TOKENS = ("queries", "toward", "hide", "window", "keywindow")
-_OF_SENTENCE = ("second", "sentence", "pair", "marks", "around", *_OF_TOKENS)
+_OF_SENTENCE, _OF_PAIR = ("sentence", "marks", "around", *_OF_TOKENS), ("second", "pair")
 #: An end of a marked pair: a position, or a word of letters.
 _MARKED = r"(\d{1,4}|[^\W\d_]{1,40})"
 _PAIRS = rf"{_MARKED}-{_MARKED}(\.{_MARKED}-{_MARKED}){{0,40}}"
@@ -164,6 +164,8 @@ class Field:
         Whether a change shows another picture, so that the camera has no meaning after it.
     brings
         A field that a reader's first value of this one switches on, and that goes when this one is emptied.
+    ends
+        Fields that have no meaning once this one is emptied.
     """
 
     kind: Kind
@@ -171,6 +173,7 @@ class Field:
     clears: tuple[str, ...] = ()
     moves: bool = False
     brings: str | None = None
+    ends: tuple[str, ...] = ()
 
 
 def encode_fields(fields: Mapping[str, object]) -> str:
@@ -250,8 +253,8 @@ class LinkState:
 
     # A sentence, of the corpus or typed.
     sentence: Annotated[int, Field("number", Of.SENTENCES, clears=("start", *_OF_TOKENS))] = 0
-    text: Annotated[str | None, Field("typed", MOST_TYPED, clears=_OF_SENTENCE, brings="words")] = None
-    second: Annotated[str | None, Field("typed", MOST_TYPED, clears=("marks", *_OF_TOKENS))] = None
+    text: Annotated[str | None, Field("typed", MOST_TYPED, clears=_OF_SENTENCE, brings="words", ends=_OF_PAIR)] = None
+    second: Annotated[str | None, Field("typed", MOST_TYPED, clears=("marks", *_OF_TOKENS), ends=("pair",))] = None
     around: Annotated[str | None, _ON] = None
     show: Annotated[str, Field("choice", SHOWS)] = "head"
     heads: Annotated[str | None, Field("numbers", Of.HEADS)] = None
@@ -442,5 +445,6 @@ def _in_browser(name: str, field: Field) -> dict[str, Any]:
     clears = (*field.clears, *(("at",) if field.moves else ()))
     on = field.bounds[0] if field.kind == "switch" and isinstance(field.bounds, tuple) else None
     always = [page for page, links in page_links().items() if name in links.always]
-    each = {"default": DEFAULTS[name], "on": on, "clears": list(clears), "always": always, "brings": field.brings}
+    each = {"default": DEFAULTS[name], "on": on, "always": always, "brings": field.brings}
+    each |= {"clears": list(clears), "ends": list(field.ends)}
     return {part: value for part, value in each.items() if value not in (None, [])}

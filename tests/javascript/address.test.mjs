@@ -208,10 +208,15 @@ test("another sentence clears what was selected in the one before", () => {
   assert.equal(address.choose("sentence", "7", { sentence: 3 }), "?sentence=7&least=0.2");
 });
 
-test("another text clears the second sentence of a pair", () => {
-  stand("/sentence?text=a&second=b&pair=ab&words=1");
-  assert.equal(address.choose("text", "b", { text: "a" }), "?text=b&words=1");
-});
+for (const [name, field, text, search] of [
+  ["a corrected first sentence keeps the second", "text", "c", "?text=c&second=b&pair=ab&words=1"],
+  ["an emptied first sentence takes the second with it", "text", "", ""],
+  ["without the second sentence there is no direction", "second", "", "?text=a&words=1"],
+])
+  test(name, () => {
+    stand("/sentence?text=a&second=b&pair=ab&words=1&marks=1-2&queries=2");
+    assert.equal(address.choose(field, text, { text: "a", second: "b" }), search);
+  });
 
 for (const [name, link, text, search] of [
   ["a first typed text is shown in whole words", "?layer=1&queries=2&marks=1-2", "a b", "?layer=1&text=a+b&words=1"],

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import {
   createTokens,
   headAlone,
+  headTip,
   pairOf,
   rowTops,
   selectToken,
@@ -79,3 +80,26 @@ test("tokens without the keyboard do not take it", () => {
   tokens.renew(namedUnits("a", "b"));
   assert.equal(tokens.renew(namedUnits("a")), -1);
 });
+
+/** Views of two heads and two tokens, of which the first is the selected query; a weight is its code of 65535. */
+function viewsOf(chosen) {
+  const data = { heads: 2, queries: 2, keys: 2, most: 1, codes: [0, 786, 0, 0, 0, 6554, 0, 0] };
+  const names = {
+    nameOf: (head) => `H${head}`,
+    fullNameOf: (head) => `L3 H${head}`,
+    spokenNameOf: (head) => `head ${head}`,
+  };
+  return { ...names, colour: () => "red", shown: { data, chosen, queries: [0], side: "query" } };
+}
+
+for (const [chosen, rows, spoken] of [
+  [[0], ["L3 H0 1.20%"], "a → b: head 0 1.20%"],
+  [[0, 1], ["L3 H0 1.20%", "L3 H1 10.00%"], "a → b: head 0 1.20%, head 1 10.00%, mean 5.60%"],
+])
+  test(`the weights of ${chosen.length} heads are per cents with the names of the heads, and ${spoken}`, () => {
+    openPage();
+    const units = namedUnits("a", "b");
+    const { content, text } = headTip(viewsOf(chosen), "key", 1, { query: { units }, key: { units } });
+    const cells = content[1].children.map((row) => row.children.map(({ textContent }) => textContent));
+    assert.deepEqual([cells.map(([, head, , weight]) => `${head} ${weight}`), text], [rows, spoken]);
+  });

@@ -2,7 +2,14 @@
 
 class Element {
   constructor(tag) {
-    Object.assign(this, { tag, children: [], attributes: {}, style: {}, listeners: {}, disabled: false });
+    Object.assign(this, {
+      tag,
+      children: [],
+      attributes: {},
+      style: { setProperty() {} },
+      listeners: {},
+      disabled: false,
+    });
   }
 
   append(...children) {

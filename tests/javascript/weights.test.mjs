@@ -5,6 +5,7 @@ import {
   decodeLayer,
   decodeThumbnails,
   findLines,
+  exactWeight,
   formatWeight,
   legendShapes,
   shadesOf,
@@ -142,6 +143,9 @@ for (const [weight, most, text] of [
 ])
   test(`the weight ${weight} of at most ${most} is written ${text}`, () =>
     assert.equal(formatWeight(weight, most), text));
+
+test("a weight that is read alone has more digits, a norm is a number", () =>
+  assert.deepEqual([exactWeight(0.012), exactWeight(1), exactWeight(1.2345, 3)], ["1.20%", "100.00%", "1.2345"]));
 
 /** Codes of weights of at most 1, as a matrix has them. */
 const codesOf = (...weights) => Uint16Array.from(weights, (weight) => Math.round(65535 * weight));

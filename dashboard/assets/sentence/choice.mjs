@@ -248,9 +248,9 @@ function weightRow(views, head, name, value) {
     "tr",
     {},
     make("td", {}, colour),
-    make("td", { textContent: views.nameOf(head) }),
+    make("td", { textContent: views.fullNameOf(head) }),
     make("td", { className: "to", dir: "auto", textContent: name }),
-    make("td", { className: "number", textContent: exactWeight(value) }),
+    make("td", { className: "number", textContent: exactWeight(value, views.shown.data.most) }),
   );
 }
 
@@ -277,15 +277,15 @@ function tipWithSelection(views, side, unit, columns) {
       : `${queries.length} ${side === "key" ? "queries" : "keys"}`;
   const token = tokenOf(columns[side].units[unit]);
   const names = side === "key" ? [selected, " → ", token] : [token, " → ", selected];
-  const mean = `mean ${exactWeight(meanOf(values))}`;
-  const weights = chosen.map((head, i) => `${views.spokenNameOf(head)} ${exactWeight(values[i])}`);
+  const mean = chosen.length > 1 ? `mean ${exactWeight(meanOf(values), data.most)}` : "";
+  const weights = chosen.map((head, i) => `${views.spokenNameOf(head)} ${exactWeight(values[i], data.most)}`);
   const spoken = names.map((part) => (typeof part === "string" ? part : part.textContent)).join("");
-  const text = `${spoken}: ${weights.join(", ")}, ${mean}`;
+  const text = `${spoken}: ${[...weights, ...(mean ? [mean] : [])].join(", ")}`;
   return {
     content: tipContent(
       names,
       chosen.map((head, i) => weightRow(views, head, "", values[i])),
-      chosen.length > 1 ? mean : "",
+      mean,
     ),
     text,
   };
@@ -310,7 +310,8 @@ function tipOfToken(views, side, unit, columns) {
   const direction = side === "query" ? "attends most to" : "gets most from";
   const { name } = columns[side].units[unit];
   /** @param {number} head @param {{ at: number, value: number }} given */
-  const spokenOf = (head, { at, value }) => `${views.spokenNameOf(head)}: ${others[at].name} ${exactWeight(value)}`;
+  const spokenOf = (head, { at, value }) =>
+    `${views.spokenNameOf(head)}: ${others[at].name} ${exactWeight(value, data.most)}`;
   const text = `${name} ${direction} ${chosen.map((head, i) => spokenOf(head, strongest[i])).join(", ")}`;
   return {
     content: tipContent(

@@ -181,7 +181,7 @@ export function createHeadView(views, stage, signal) {
   }
 
   /**
-   * Enter on a key with one query selected selects the pair.
+   * Enter, or a finger, on a key with one query selected selects the pair.
    * @param {Tokens} column @param {number} unit @param {boolean} more
    */
   function enter(column, unit, more) {
@@ -230,12 +230,12 @@ export function createHeadView(views, stage, signal) {
     on("focusout", leave);
     on("keydown", (event) => press(event, column));
     on("dblclick", (event) => hide(column, column.unitOf(event)));
-    on(
-      "click",
-      (event) =>
-        column.unitOf(event) >= 0 &&
-        select(column.side, column.unitOf(event), event.shiftKey || event.ctrlKey || event.metaKey),
-    );
+    on("click", (event) => {
+      const [unit, more] = [column.unitOf(event), event.shiftKey || event.ctrlKey || event.metaKey];
+      if (unit < 0) return;
+      if (event.pointerType === "touch") enter(column, unit, more);
+      else select(column.side, unit, more);
+    });
   }
 
   Object.values(columns).forEach(listen);

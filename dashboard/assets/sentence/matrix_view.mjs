@@ -30,9 +30,9 @@ export function createMatrixView(views, stage, signal) {
   /** @param {number} query @param {number} key */
   function weightOf(query, key) {
     const { data, signed } = views.shown;
-    if (!signed) return exactWeight(weightAt(data, headThere(), query, key));
+    if (!signed) return exactWeight(weightAt(data, headThere(), query, key), data.most);
     const difference = weightAt(data, 0, query, key) - weightAt(data, 1, query, key);
-    return `${exactWeight(Math.abs(difference))} ${views.nameOf(difference < 0 ? 1 : 0)}`;
+    return `${exactWeight(Math.abs(difference), data.most)} ${views.nameOf(difference < 0 ? 1 : 0)}`;
   }
 
   /** The head of `views.shown` that is there. */

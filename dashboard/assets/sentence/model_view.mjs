@@ -195,7 +195,7 @@ export function createModelView(views, stage, signal) {
     const [layer, head] = (stood = position);
     const [left, top] = corner(place.side, layer, head);
     showRing(ring, left - 2, top - 2, place.side + 4, place.side + 4);
-    const [text, does] = [`Layer ${layer}, ${views.spokenNameOf(head)}`, views.roleOf(layer, head)];
+    const [text, does] = [views.fullNameOf(head, layer), views.roleOf(layer, head)];
     const content = [make("strong", { textContent: text }), ...(does ? [make("p", { textContent: does })] : [])];
     views.pointer.place(content, ring.getBoundingClientRect());
     views.announce(does ? `${text}: ${does}` : text);

@@ -8,7 +8,15 @@ import { make, makeSvg } from "../web/elements.mjs";
 const most = ({ mark_colours }) => mark_colours.light.length;
 
 const HOW = "Or press m with a pair selected; or hold Shift and click a line, a cell, or a key of the selected query.";
-const EMPTY = "No pair is marked. Click a token on the left, then hold Shift and click one on the right.";
+const NONE = "No pair is marked.";
+/** How to mark one, by view; by touch, which has no Shift, where sentence.css shows it. */
+const EMPTY = {
+  head: {
+    mouse: `${NONE} Click a token on the left, then hold Shift and click one on the right.`,
+    touch: `${NONE} Tap a token on the left and one on the right, then Mark pair.`,
+  },
+  matrix: { mouse: `${NONE} Click a cell, then Mark pair.`, touch: `${NONE} Tap a cell, then Mark pair.` },
+};
 /** Sides of a number in its colour, and of a frame in a thumbnail at least. */
 export const BADGE = 12;
 const LEAST_FRAME = 5;
@@ -107,6 +115,13 @@ function chip(mark, i, colour, remove) {
   return make("li", { className: "chip" }, number, from, " → ", to, button);
 }
 
+/** What stands there without a mark. @param {string} show */
+function none(show) {
+  const ways = EMPTY[/** @type {keyof typeof EMPTY} */ (show)] ?? { mouse: NONE, touch: NONE };
+  const words = Object.entries(ways).map(([by, textContent]) => make("span", { className: `by-${by}`, textContent }));
+  return make("li", { className: "none" }, ...words);
+}
+
 /** The row above a view; it is as high without marks as with them. @param {Views} views @param {AbortSignal} signal */
 export function createMarkLegend(views, signal) {
   const button = make("button", { type: "button", className: "plain", textContent: "Mark pair", title: HOW });
@@ -127,7 +142,7 @@ export function createMarkLegend(views, signal) {
     const colours = mark_colours[schemeNow()] ?? mark_colours.light;
     const chips = marks.map((mark, i) => chip(mark, i, colours[i], () => remove(mark)));
     const focused = [...list.children].findIndex((item) => item.contains(document.activeElement));
-    list.replaceChildren(...(chips.length ? chips : [make("li", { className: "none", textContent: EMPTY })]));
+    list.replaceChildren(...(chips.length ? chips : [none(views.shown.show)]));
     if (focused >= 0) focus(focused);
   }
 

@@ -92,6 +92,11 @@ export class Views {
     return this.shown.head_names[head] ?? `H${head}`;
   }
 
+  /** As on the page: `L2 H3`. @param {number} head */
+  fullNameOf(head, layer = this.shown.layer) {
+    return this.nameOf(head).replace(/^H(?=\d)/, `L${layer} H`);
+  }
+
   /** As it is said: `head 3`. @param {number} head */
   spokenNameOf(head) {
     return this.nameOf(head).replace(/^H(?=\d)/, "head ");

@@ -77,8 +77,8 @@ export function formatWeight(weight, most) {
   return `${percent >= 9.95 || percent === 0 ? percent.toFixed(0) : percent.toFixed(1)}%`;
 }
 
-/** @param {number} weight */
-export const exactWeight = (weight) => weight.toFixed(4);
+/** The same with more digits, where a weight is read alone. @param {number} weight @param {number} [most] */
+export const exactWeight = (weight, most = 1) => (most === 1 ? `${(100 * weight).toFixed(2)}%` : weight.toFixed(4));
 
 /** Most lines that are drawn, the strongest: more would be a surface. */
 export const MOST_LINES = 40000;

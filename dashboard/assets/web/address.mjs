@@ -58,8 +58,9 @@ function withField(fields, field, value, standard) {
   const isDefault = standard !== undefined && String(standard) === String(value) && !isAlwaysWritten(field);
   if (isNothing(value) || isDefault) fields.delete(field);
   else fields.set(field, short(value));
-  if (field === "second" && fields.get("text") && fields.has("second")) shortPair(fields);
-  for (const other of fieldOf(field).clears ?? []) fields.delete(other);
+  if (["text", "second"].includes(field) && fields.get("text") && fields.has("second")) shortPair(fields);
+  const { clears = [], ends = [] } = fieldOf(field);
+  for (const other of [...clears, ...(fields.has(field) ? [] : ends)]) fields.delete(other);
   if (wasThere !== fields.has(field)) bring(fields, fieldOf(field).brings, !wasThere);
   return fields;
 }
