@@ -73,8 +73,8 @@ def test_a_name_leaves_what_is_taken() -> None:
     assert moved.overlaps(free) == 0
 
 
-def test_the_map_draws_an_outline_of_each_cluster_and_the_names_there_are() -> None:
+def test_the_map_draws_and_names_every_cluster_also_one_that_nothing_sets_apart() -> None:
     figure = go.Figure()
     draw_clusters(figure, DOTS, list(named_clusters(DOTS, TRAITS)))
     assert len(figure.layout.shapes) == 3
-    assert sorted(name.text for name in figure.layout.annotations) == ["[CLS] 60%", "next token 30%"]
+    assert sorted(name.text for name in figure.layout.annotations) == ["[CLS] 60%", "mixed", "next token 30%"]

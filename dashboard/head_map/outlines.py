@@ -17,6 +17,8 @@ SIDE, ROOM, LETTER, HIGH = 250, 13, 6.6, 18
 _AROUND = np.linspace(0, 2 * np.pi, 16, endpoint=False)
 #: Dots that a name covers rather than another cluster, where it would seem to be that one's.
 AS_DOTS = 4
+#: The name of a cluster that nothing sets apart.
+MIXED = "mixed"
 FILL = "rgba(134,142,150,0.1)"
 Floats = NDArray[np.float64]
 
@@ -63,7 +65,7 @@ def draw_clusters(figure: go.Figure, dots: Floats, clusters: Sequence[HeadCluste
         figure.add_shape(
             type="path", path=_path(corners), layer="below", fillcolor=FILL, line={"color": QUIET, "width": 1}
         )
-    texts = [cluster.name for cluster in clusters]
+    texts = [cluster.name or MIXED for cluster in clusters]
     for name in placed_names(texts, outlines, dots, unit, taken):
         figure.add_annotation(x=name.x, y=name.y, text=name.text, showarrow=False, font={"size": TEXT})
 
@@ -89,7 +91,7 @@ def _path(corners: Floats) -> str:
 def placed_names(
     texts: Sequence[str], outlines: Sequence[Floats], dots: Floats, unit: float, taken: Sequence[Box]
 ) -> Iterator[PlacedName]:
-    """Each name beside its outline; a cluster without a name has none."""
+    """Each name beside its outline; an empty one stands nowhere."""
     frame, around = frame_of(dots, unit), [_around(corners) for corners in outlines]
     boxes = list(taken)
     for number, text in enumerate(texts):
