@@ -123,6 +123,15 @@ def test_without_a_pair_in_the_half_that_chooses_there_is_neither_a_best_head_no
     assert np.isnan(links_of(bank_corpus, pattern).offset_accuracy)
 
 
+def test_the_file_of_a_relation_has_no_offset_where_no_pair_chooses_it(
+    bank_client: FlaskClient, bank_corpus: store.Corpus, base: str
+) -> None:
+    known = str(int(links_of(bank_corpus, "det").offset))
+    for relation, offset in ((reported_alone(bank_corpus), "nan"), ("det", known)):
+        content = bank_client.get(f"{base}/relation.csv?relation={relation}&direction=forward").data
+        assert set(pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False)["offset"]) == {offset}
+
+
 def test_the_best_head_of_a_relation_is_none_without_a_pair_that_chooses_it(bank_corpus: store.Corpus) -> None:
     relations = bank_corpus.relations.sel(relation=["det"])
     pairs = xr.where(np.arange(relations.sizes["half"]) == 0, 0, 1)
@@ -223,7 +232,7 @@ def test_the_two_words_of_a_pattern_are_called_first_and_second(bank_client: Fla
     legends = re.findall(r"\['mark', {'className': '(?:dependent|governor)'}, '([^']+ word)'\]", page)
     assert legends == ["first word", "second word"] * 2
     assert "{'value': 'received', 'label': 'first word gets most from second word'}" in page
-    assert "The offset second word − first word, from" in page
+    assert "The offset second word − first word, from −10 to +10 words" in page
 
 
 def test_the_file_of_best_heads_has_every_relation(

@@ -59,7 +59,7 @@ from store.schema.model import head_name
 
 Floats = NDArray[np.float64]
 _OFFSET = (
-    f"The offset {{1}} − {{0}}, from {OFFSETS[0]} to {OFFSETS[-1]} words, that most pairs of the choosing half have: the "
+    f"The offset {{1}} − {{0}}, from {signed(OFFSETS[0], 0)} to {signed(OFFSETS[-1], 0)} words, that most pairs of the choosing half have: the "
     "accuracy of a baseline that ignores the model."
 )
 _RANDOM = (

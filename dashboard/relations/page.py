@@ -396,7 +396,7 @@ def _heads_table(corpus: Corpus, relation: str, direction: str) -> Table:
         "interval_low": low.ravel(),
         "interval_high": high.ravel(),
         "pairs": np.full(heads, int(cell.pairs[1])),
-        "offset": np.full(heads, int(cell.offset)),
+        "offset": np.full(heads, float(cell.offset) if cell.pairs[0] > 0 else np.nan),
         "offset_accuracy": np.full(heads, float(cell.offset_accuracy)),
         "same_head_random_accuracy": cell.random_accuracy.values.ravel(),
     }
