@@ -46,6 +46,7 @@ from dashboard.ui.charts import (
     layout,
 )
 from dashboard.ui.controls import info
+from dashboard.ui.glossary import term
 from dashboard.ui.markup import file_href, file_links, scrolling, stacked_cells
 from dashboard.ui.text import first_of, in_brackets, in_interval, signed, spell
 from dashboard.ui.work import watched
@@ -336,7 +337,9 @@ def _beyond_offset(shown: Accuracies) -> list[object] | None:
     words = f"{signed(int(own.offset), 0)} {'word' if abs(int(own.offset)) == 1 else 'words'}"
     return [
         html.Strong(f"{head_name(*shown.head)} links {spell(accuracy, 'share')}"),
-        f" of the pairs ({100 * low:.1f} to {100 * high:.1f}), {than} a fixed offset of {words} ({spell(offset, 'share')}).",
+        f" of the pairs ({100 * low:.1f} to {100 * high:.1f}), {than} a fixed ",
+        term("offset"),
+        f" of {words} ({spell(offset, 'share')}).",
     ]
 
 
