@@ -67,6 +67,17 @@ def test_no_name_stands_over_another_or_over_dots() -> None:
     assert [box.holds(DOTS) for box in placed] == [0, 0, 0]
 
 
+def test_a_name_that_would_stand_in_other_clusters_stands_in_the_free_part_of_its_own() -> None:
+    """A ring of dots with other clusters on all sides: its name is in the middle."""
+    turn = np.linspace(0, 2 * np.pi, 12, endpoint=False)
+    ring = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
+    sides = [ring + place for place in ((3, 0), (-3, 0), (0, 3), (0, -3), (3, 3), (-3, 3), (3, -3), (-3, -3))]
+    dots = np.concatenate([ring, *sides])
+    outlines = [outline(each, 0.5) for each in (ring, *sides)]
+    (name,) = placed_names(["mixed", *[""] * 8], outlines, dots, units_per_pixel(dots), [])
+    assert (name.x, name.y) == pytest.approx((0, 0))
+
+
 def test_a_name_leaves_what_is_taken() -> None:
     (free,) = boxes(["[CLS] 64%", "", ""], [])
     (moved,) = boxes(["[CLS] 64%", "", ""], [free])
