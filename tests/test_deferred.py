@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from dashboard.ui.deferred import DeferredPart, deferred, keep_computed, waiting
+from dashboard.ui.deferred import DeferredPart, arrived, deferred, keep_computed, waiting
 from dashboard.ui.work import Jobs, current_job, new_name, watched
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import ReaderLeft
@@ -54,6 +54,18 @@ def test_a_part_reserves_a_height_for_each_kind_of_window(
 ) -> None:
     place = served_store.cache.run(deferred, context(served_store), part)
     assert place.style == dict(zip(("--height", "--middle", "--narrow"), heights, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("title", "said"),
+    [
+        ("the sentences of the role", "Ready: the sentences of the role."),
+        ("what changes without these heads", "Ready: what changes without these heads."),
+        ("this sentence, once the model is loaded", "Ready: this sentence."),
+    ],
+)
+def test_a_screen_reader_hears_in_plain_words_that_a_part_is_there(title: str, said: str) -> None:
+    assert arrived(title) == said
 
 
 def test_a_part_that_was_computed_is_there_at_once(served_store: ServedStore) -> None:

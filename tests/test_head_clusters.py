@@ -67,14 +67,25 @@ def test_no_name_stands_over_another_or_over_dots() -> None:
     assert [box.holds(DOTS) for box in placed] == [0, 0, 0]
 
 
+def test_a_name_that_would_stand_in_other_clusters_stands_in_the_free_part_of_its_own() -> None:
+    """A ring of dots with other clusters on all sides: its name is in the middle."""
+    turn = np.linspace(0, 2 * np.pi, 12, endpoint=False)
+    ring = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
+    sides = [ring + place for place in ((3, 0), (-3, 0), (0, 3), (0, -3), (3, 3), (-3, 3), (3, -3), (-3, -3))]
+    dots = np.concatenate([ring, *sides])
+    outlines = [outline(each, 0.5) for each in (ring, *sides)]
+    (name,) = placed_names(["mixed", *[""] * 8], outlines, dots, units_per_pixel(dots), [])
+    assert (name.x, name.y) == pytest.approx((0, 0))
+
+
 def test_a_name_leaves_what_is_taken() -> None:
     (free,) = boxes(["[CLS] 64%", "", ""], [])
     (moved,) = boxes(["[CLS] 64%", "", ""], [free])
     assert moved.overlaps(free) == 0
 
 
-def test_the_map_draws_an_outline_of_each_cluster_and_the_names_there_are() -> None:
+def test_the_map_draws_and_names_every_cluster_also_one_that_nothing_sets_apart() -> None:
     figure = go.Figure()
     draw_clusters(figure, DOTS, list(named_clusters(DOTS, TRAITS)))
     assert len(figure.layout.shapes) == 3
-    assert sorted(name.text for name in figure.layout.annotations) == ["[CLS] 60%", "next token 30%"]
+    assert sorted(name.text for name in figure.layout.annotations) == ["[CLS] 60%", "mixed", "next token 30%"]

@@ -25,11 +25,14 @@ from dashboard.relations.data import (
     examples,
     links_of,
 )
+from dashboard.relations.found_words import Governors, governors
 from dashboard.relations.page import HeadExamples, _pair_row, draw_examples
+from dashboard.ui.glossary import TERMS
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
 from store.kernels.relations import DIRECTIONS, halves
 from store.results import best_heads
+from store.schema.corpus import DECODINGS, METHODS
 from tests.client import above
 from tests.components import components
 
@@ -66,7 +69,22 @@ def test_the_best_head_stands_beside_a_fixed_offset(
     than = "more" if low > cell.offset_accuracy else "less" if high < cell.offset_accuracy else "not clearly more"
     page = above(bank_client, "/relations", f"?relation=det&direction={direction}")
     assert f"L{place[0]} H{place[1]} links {100 * accuracy:.1f}" in page
-    assert f"{100 * low:.1f} to {100 * high:.1f}), {than} than a fixed offset of" in page
+    assert f"{100 * low:.1f} to {100 * high:.1f}), {than} than a fixed " in page
+
+
+def test_the_page_underlines_the_terms_that_it_uses(bank_client: FlaskClient) -> None:
+    page = above(bank_client, "/relations", "?relation=det")
+    for name in ("governor", "silver", "offset"):
+        assert TERMS[name].meaning in page
+
+
+def test_a_table_of_uas_underlines_what_it_counts() -> None:
+    numbers = xr.Dataset(
+        {"uas": (("approach", "decoding"), np.full((len(METHODS), len(DECODINGS)), 0.5))},
+        {"approach": list(METHODS), "decoding": list(DECODINGS)},
+        {"trained_on": 1, "reported_on": 1, "words": 2},
+    ).assign(interval=(("approach", "decoding", "bound"), np.full((len(METHODS), len(DECODINGS), 2), 0.5)))
+    assert TERMS["uas"].meaning in str(governors(Governors(numbers, "gold annotation of the data", "")))
 
 
 def test_a_pattern_without_a_pair_says_what_to_do_in_place_of_its_chart(
@@ -121,6 +139,15 @@ def test_without_a_pair_in_the_half_that_chooses_there_is_neither_a_best_head_no
     assert f"Heads ranked by {pattern}" not in page
     assert "L0 H0 links" not in page.replace("Pairs that L0 H0 links", "")
     assert np.isnan(links_of(bank_corpus, pattern).offset_accuracy)
+
+
+def test_the_file_of_a_relation_has_no_offset_where_no_pair_chooses_it(
+    bank_client: FlaskClient, bank_corpus: store.Corpus, base: str
+) -> None:
+    known = str(int(links_of(bank_corpus, "det").offset))
+    for relation, offset in ((reported_alone(bank_corpus), "nan"), ("det", known)):
+        content = bank_client.get(f"{base}/relation.csv?relation={relation}&direction=forward").data
+        assert set(pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False)["offset"]) == {offset}
 
 
 def test_the_best_head_of_a_relation_is_none_without_a_pair_that_chooses_it(bank_corpus: store.Corpus) -> None:
@@ -223,7 +250,7 @@ def test_the_two_words_of_a_pattern_are_called_first_and_second(bank_client: Fla
     legends = re.findall(r"\['mark', {'className': '(?:dependent|governor)'}, '([^']+ word)'\]", page)
     assert legends == ["first word", "second word"] * 2
     assert "{'value': 'received', 'label': 'first word gets most from second word'}" in page
-    assert "The offset second word − first word, from" in page
+    assert "The offset second word − first word, from −10 to +10 words" in page
 
 
 def test_the_file_of_best_heads_has_every_relation(

@@ -197,7 +197,7 @@ def test_an_excerpt_of_text_without_spaces_shows_the_word() -> None:
 
 
 @pytest.mark.usefixtures("asked")
-@pytest.mark.parametrize(("number", "sentence"), [(99_999, UNKNOWN.format(99_999, 59)), (0, EMPTY.format(0))])
+@pytest.mark.parametrize(("number", "sentence"), [(99_999, UNKNOWN.format(59)), (0, EMPTY.format(0))])
 def test_a_review_that_there_is_not_or_is_empty_is_a_sentence(
     served_store: ServedStore, number: int, sentence: str
 ) -> None:
@@ -260,7 +260,7 @@ def test_one_process_reads_one_review_after_the_other_and_ends_when_it_is_cancel
     (process,) = readers()
     assert real.seek(corpus, "film", Job()).among == 60
     assert readers() == [process]
-    with pytest.raises(Refusal, match="There is no review 99,999"):
+    with pytest.raises(Refusal, match="There is no such review: the data has reviews 0 to 59"):
         real.read(corpus, 99_999, Job())
     assert readers() == [process]
     with pytest.raises(ReaderLeft):

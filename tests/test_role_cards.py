@@ -97,7 +97,7 @@ def test_a_store_without_roles_has_cards_of_labels(bank_store: str) -> None:
     context = resolve(ServedStore(bank_store), "/", "")
     assert heads_of_cards(context.corpus) == []
     assert "What single heads do" in (page := str(draw(read(context))))
-    assert "where the role says" not in page
+    assert "coloured" not in page
 
 
 def test_a_link_from_a_number_of_heads_with_a_role_has_no_other_filter(roles_store: str, corpus: Corpus) -> None:
@@ -116,3 +116,11 @@ def test_cards_are_the_first_part_of_the_page(roles_store: str) -> None:
         if getattr(each, "_type", "") == "H2"
     ]
     assert titles[:3] == ["What single heads do", "What every head does", "Where attention goes, and what arrives"]
+
+
+def test_the_page_says_which_lines_of_the_cards_are_coloured(roles_store: str) -> None:
+    page = str(draw(replace(read(resolve(ServedStore(roles_store), "/", "")), by_role=True)).above)
+    assert (
+        "Lines run from each token to those that it attends to. Lines that follow the role are coloured, others are grey."
+        in page
+    )

@@ -346,6 +346,24 @@ def test_the_evidence_says_of_how_many_tenths_a_sentence_is_drawn(roles_store: s
     assert "Drawn: the middle sentence of 6 of the ten tenths" in page
 
 
+def test_the_evidence_compares_with_even_attention_only_what_goes_to_named_keys(
+    roles_store: str, corpus: Corpus
+) -> None:
+    """Even attention nearly always fits a broad role more than the head does: beside its number it seemed to contradict the role."""
+    captions = {
+        role: texts(evidence_part(resolve(ServedStore(roles_store), "/head", f"{ON_HEAD}&evidence={role}")))
+        for role in ("next", "cls", "even", "near")
+    }
+    for role in ("next", "cls"):
+        found = role_sentences(corpus, 1, 0, role)
+        shares = f"{100 * found.shares.mean():.0f}% of the attention goes where the role says (even attention: {100 * found.even:.0f}%)"
+        assert shares in captions[role]
+    for role in ("even", "near"):
+        share = 100 * role_sentences(corpus, 1, 0, role).shares.mean()
+        assert f"{share:.0f}% of the attention is as this role alone predicts, mean of" in captions[role]
+        assert "even attention" not in captions[role]
+
+
 def test_the_evidence_links_to_each_sentence_with_the_head_alone(roles_store: str, corpus: Corpus) -> None:
     context = resolve(ServedStore(roles_store), "/head", f"{ON_HEAD}&evidence=next")
     links = [part.href for part in components(evidence_part(context)) if getattr(part, "href", None)]

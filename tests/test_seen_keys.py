@@ -70,6 +70,14 @@ def test_the_parts_of_a_score_are_not_told_of_a_later_key_that_the_query_does_no
     )
 
 
+def test_a_causal_model_ignores_the_direction_in_which_it_has_no_weight(causal_store: str) -> None:
+    link = "text=The+film.&second=It+was+fine.&pair="
+    causal = {pair: resolve(ServedStore(causal_store), "sentence", link + pair) for pair in ("ab", "ba")}
+    assert (causal["ab"].state.pair, causal["ba"].state.pair) == ("all", "ba")
+    assert causal["ab"].notices == ("Ignored an invalid parameter: pair=ab",)
+    assert causal["ba"].notices == ()
+
+
 def test_the_list_of_keys_offers_those_that_the_query_sees(causal_store: str) -> None:
     assert offered(shown_pair(causal_store, PAIR)) == ["0", "1", "2"]
 

@@ -172,6 +172,25 @@ def test_a_number_out_of_range_gives_a_notice(served_store: ServedStore, junk: s
     assert "); showing " in notice
 
 
+@pytest.mark.parametrize("text", ["100000000", "999999999999999999"])
+def test_a_review_beyond_all_is_left_to_the_page_which_knows_how_many_there_are(
+    served_store: ServedStore, text: str
+) -> None:
+    context = resolve(served_store, "/features", f"?review={text}")
+    assert context.state.review == 99_999_999
+    assert context.notices == ()
+
+
+@pytest.mark.parametrize(
+    "field", ["review=-1", "leaf=1000000", "start=5000", "answer=5000", "toward=99999", "window=-1"]
+)
+def test_no_notice_names_an_end_that_is_not_of_the_data(served_store: ServedStore, field: str) -> None:
+    name = field.partition("=")[0]
+    context = resolve(served_store, "/features", f"?{field}")
+    assert context.state.fields[name] == DEFAULTS[name]
+    assert context.notices == (f"Ignored an invalid parameter: {field}",)
+
+
 @pytest.mark.parametrize("junk", ["layer=abc", "layer=1e3", "layer=٣"])
 def test_a_value_that_is_not_a_whole_number_gives_a_notice(served_store: ServedStore, junk: str) -> None:
     (notice,) = resolve(served_store, "/head", f"?{junk}").notices

@@ -32,7 +32,7 @@ TRANSLATE = """() => {
   }).observe(document.body, watched);
 }"""
 TEXTS = """() => [...document.querySelectorAll("header, #navigation, #page")].flatMap((part) => part.innerText.split("\\n"))
-  .map((line) => line.replace(/\\s+/g, " ").trim()).filter((line) => line && !line.startsWith("Computed ")).sort()"""
+  .map((line) => line.replace(/\\s+/g, " ").trim()).filter((line) => line && !line.startsWith("Ready: ")).sort()"""
 #: What a translator may not touch, by a text of it that it would.
 DATA = "td.number, .sentence-text, .tokens .token, .panel-names span, bdi, mark"
 SETTLED = "!document.querySelector('#page[aria-busy], #page [aria-busy=true], #page .waiting')"

@@ -54,7 +54,7 @@ UNREADABLE = (
     "a review of the store."
 )
 NO_MODEL = "The model {} cannot be loaded. Put its checkpoint back, or choose a review of the store."
-UNKNOWN = "There is no review {:,}: the data has reviews 0 to {:,}. Choose one of these."
+UNKNOWN = "There is no such review: the data has reviews 0 to {:,}. Choose one of these."
 EMPTY = "Review {:,} is empty: it has no word. Choose another one."
 log = logging.getLogger("headscape")
 
@@ -183,7 +183,7 @@ def _found(reviews: "Reviews", words: str) -> FoundReviews:
 def _read(corpus: Corpus, reviews: "Reviews", number: int, tell: Tell) -> Stored:
     """What a zarr store has of a review."""
     if number >= len(reviews):
-        raise Refusal(UNKNOWN.format(number, len(reviews) - 1), 404)
+        raise Refusal(UNKNOWN.format(len(reviews) - 1), 404)
     from ingest.run.errors import IngestError
 
     tell(0.3, f"Loading the model {corpus.title}")

@@ -20,7 +20,7 @@ TRIED, SMALLEST = range(3, 9), 3
 TIMES, MORE = 1.5, 0.05
 ABOUT = (
     "Outlined: dots that lie together (Ward's method on the map; of 3 to 8 clusters as many as have the largest mean silhouette). A "
-    "name is the role whose mean share of the attention exceeds that of the other heads most, by half and by 5 points at least. "
+    "name is the role whose mean share of the attention exceeds that of the other heads most, by half and by 5 points at least; “mixed” where none does. "
 )
 Floats = NDArray[np.float64]
 

@@ -17,6 +17,10 @@ SIDE, ROOM, LETTER, HIGH = 250, 13, 6.6, 18
 _AROUND = np.linspace(0, 2 * np.pi, 16, endpoint=False)
 #: Dots that a name covers rather than another cluster, where it would seem to be that one's.
 AS_DOTS = 4
+#: Such a cost of a name beside its cluster, from which on it stands within, where that has room.
+CROWDED = AS_DOTS / 2
+#: The name of a cluster that nothing sets apart.
+MIXED = "mixed"
 FILL = "rgba(134,142,150,0.1)"
 Floats = NDArray[np.float64]
 
@@ -63,7 +67,7 @@ def draw_clusters(figure: go.Figure, dots: Floats, clusters: Sequence[HeadCluste
         figure.add_shape(
             type="path", path=_path(corners), layer="below", fillcolor=FILL, line={"color": QUIET, "width": 1}
         )
-    texts = [cluster.name for cluster in clusters]
+    texts = [cluster.name or MIXED for cluster in clusters]
     for name in placed_names(texts, outlines, dots, unit, taken):
         figure.add_annotation(x=name.x, y=name.y, text=name.text, showarrow=False, font={"size": TEXT})
 
@@ -89,7 +93,7 @@ def _path(corners: Floats) -> str:
 def placed_names(
     texts: Sequence[str], outlines: Sequence[Floats], dots: Floats, unit: float, taken: Sequence[Box]
 ) -> Iterator[PlacedName]:
-    """Each name beside its outline; a cluster without a name has none."""
+    """Each name beside its outline; an empty one stands nowhere."""
     frame, around = frame_of(dots, unit), [_around(corners) for corners in outlines]
     boxes = list(taken)
     for number, text in enumerate(texts):
@@ -98,6 +102,8 @@ def placed_names(
         size = LETTER * unit * len(text), HIGH * unit
         others = [*around[:number], *around[number + 1 :]]
         box = min(_beside(around[number], size), key=lambda box: _cost(box, boxes, others, dots, frame))
+        if _cost(box, boxes, others, dots, frame)[-1] >= CROWDED:
+            box = next(_free(around[number], size, boxes, dots), box)
         boxes.append(box)
         yield PlacedName(text, (box.left + box.right) / 2, (box.low + box.high) / 2)
 
@@ -131,3 +137,16 @@ def _beside(around: Box, size: tuple[float, float]) -> Iterator[Box]:
     for level in np.linspace(around.low, around.high, 3).tolist():
         for left in (around.right, around.left - wide):
             yield Box(left, level - high / 2, left + wide, level + high / 2)
+
+
+def _free(around: Box, size: tuple[float, float], names: Sequence[Box], dots: Floats) -> Iterator[Box]:
+    """Places within what is around a cluster that cover neither a dot nor a name, from its middle outwards."""
+    wide, high = size
+    middle = (around.left + around.right - wide) / 2, (around.low + around.high - high) / 2
+    reach = max(around.right - around.left - wide, 0.0) / 2, max(around.high - around.low - high, 0.0) / 2
+    steps = sorted(np.ndindex(9, 9), key=lambda step: (step[0] - 4) ** 2 + (step[1] - 4) ** 2)
+    for across, up in steps:
+        left, low = (middle[axis] + reach[axis] * (step - 4) / 4 for axis, step in enumerate((across, up)))
+        box = Box(left, low, left + wide, low + high)
+        if not box.holds(dots) and not any(map(box.overlaps, names)):
+            yield box

@@ -371,7 +371,7 @@ def _examples(shown: OverviewPage) -> list[object]:
     if shown.cards is None:
         return []
     lines = html.P(
-        f"Lines run from each token to those that it attends to{'; coloured where the role says' if shown.by_role else ''}.",
+        f"Lines run from each token to those that it attends to.{' Lines that follow the role are coloured, others are grey.' if shown.by_role else ''}",
         className="caption",
     )
     dots = html.P(

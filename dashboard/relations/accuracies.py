@@ -46,6 +46,7 @@ from dashboard.ui.charts import (
     layout,
 )
 from dashboard.ui.controls import info
+from dashboard.ui.glossary import term
 from dashboard.ui.markup import file_href, file_links, scrolling, stacked_cells
 from dashboard.ui.text import first_of, in_brackets, in_interval, signed, spell
 from dashboard.ui.work import watched
@@ -59,7 +60,7 @@ from store.schema.model import head_name
 
 Floats = NDArray[np.float64]
 _OFFSET = (
-    f"The offset {{1}} − {{0}}, from {OFFSETS[0]} to {OFFSETS[-1]} words, that most pairs of the choosing half have: the "
+    f"The offset {{1}} − {{0}}, from {signed(OFFSETS[0], 0)} to {signed(OFFSETS[-1], 0)} words, that most pairs of the choosing half have: the "
     "accuracy of a baseline that ignores the model."
 )
 _RANDOM = (
@@ -336,7 +337,9 @@ def _beyond_offset(shown: Accuracies) -> list[object] | None:
     words = f"{signed(int(own.offset), 0)} {'word' if abs(int(own.offset)) == 1 else 'words'}"
     return [
         html.Strong(f"{head_name(*shown.head)} links {spell(accuracy, 'share')}"),
-        f" of the pairs ({100 * low:.1f} to {100 * high:.1f}), {than} a fixed offset of {words} ({spell(offset, 'share')}).",
+        f" of the pairs ({100 * low:.1f} to {100 * high:.1f}), {than} a fixed ",
+        term("offset"),
+        f" of {words} ({spell(offset, 'share')}).",
     ]
 
 

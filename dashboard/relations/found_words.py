@@ -9,6 +9,7 @@ from dash import dcc, html
 
 from dashboard.ui.controls import info
 from dashboard.ui.files import Table
+from dashboard.ui.glossary import term
 from dashboard.ui.markup import Unmade, file_links, heading, scrolling, stacked_cells, unmade_line
 from dashboard.ui.text import decimal
 from dashboard.web.http import data_link
@@ -78,13 +79,13 @@ def governors(found: Governors | Unmade | None) -> list[object]:
     uas = found.uas
     trained, reported = (many(int(uas.attrs[name]), "sentence") for name in ("trained_on", "reported_on"))
     words = many(int(uas.attrs["words"]), "word")
-    caption = f"UAS in % with its 95% interval, on {reported} with {words}: {found.source}."
+    caption = [term("uas"), f" in % with its 95% interval, on {reported} with {words}: {found.source}."]
     about = f"The probes are trained on {trained}, others than those."
     rows = [_row(uas, method, name) for method, name in METHODS.items()]
     titles = ("method", "each word", "tree", "selectivity")
     return [
         title,
-        html.P([caption, info("the probes", about)], className="caption"),
+        html.P([*caption, info("the probes", about)], className="caption"),
         scrolling(stacked_cells(titles, rows, titles[1:]), TITLE),
         file_links(found.files, "UAS", "uas"),
     ]

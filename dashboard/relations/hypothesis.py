@@ -139,7 +139,7 @@ def _offsets(written: str | None) -> tuple[int, int] | None:
         return None
     found = _OFFSET.fullmatch(written.strip().replace("−", "-"))
     if not found:
-        raise Refusal(f"“{written}” is no offset. Write one such as +1 or -2, or a range such as -3 to -1.")
+        raise Refusal(f"“{written}” is no offset. Write one such as +1 or −2, or a range such as −3 to −1.")
     first, last = int(found[1]), int(found[2] or found[1])
     return min(first, last), max(first, last)
 

@@ -117,7 +117,7 @@ def _controls(shown: OwnHypothesis) -> list[object]:
     controls: list[object] = [
         text_input("hquery", "Query: the attending word", example, state.hquery, 180),
         text_input("hkey", "Key: the attended word", "any", state.hkey, 180),
-        text_input("hoffset", "Offset of the key", "+1 or -3 to -1", state.hoffset, 130),
+        text_input("hoffset", "Offset of the key", "+1 or −3 to −1", state.hoffset, 130),
         choice("hjoined", "Between them", joined, state.hjoined or "", 220),
     ]
     if state.hjoined in OF_GRAMMAR and shown.labels:

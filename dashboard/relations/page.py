@@ -53,6 +53,7 @@ from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.controls import choice, explained, head_choices, info
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.files import FORM, Table, file
+from dashboard.ui.glossary import term
 from dashboard.ui.markup import Page, Unmade, heading
 from dashboard.ui.text import first_of, has_part, in_brackets, naming, sight, spell
 from dashboard.web.context import Context
@@ -103,7 +104,7 @@ class RelationsPage:
     state: LinkState
     layers: int
     heads: int
-    how: str
+    how: list[object]
     about: str
     pairs: dict[str, int]
     accuracies: Accuracies
@@ -163,7 +164,7 @@ def draw(shown: RelationsPage | WithoutRelations) -> Page:
     return Page(
         above=[
             title,
-            html.P([shown.how, info("accuracy", shown.about)], className="how-to-read"),
+            html.P([*shown.how, info("accuracy", shown.about)], className="how-to-read"),
             html.P(_below(state, shown.governors is not None), className="caption"),
             html.Div(_controls(shown), className="controls"),
             *heads_at_relation(accuracies),
@@ -187,12 +188,11 @@ def _below(state: LinkState, has_governors: bool) -> list[str | dcc.Link]:
     return ["Below: ", own, ", ", *([governed, ", "] if has_governors else []), referred, "."]
 
 
-def _how_to_read(corpus: Corpus) -> str:
+def _how_to_read(corpus: Corpus) -> list[object]:
     counted = f" Counted in {first_of(corpus, 'sentence')}." if has_part(corpus) else ""
-    return (
-        "A head finds a link where a word attends most to the word it depends on, or the reverse. "
-        f"Grammar: {corpus.words.kind}.{counted}{sight(corpus)}"
-    )
+    governor, kind = term("governor", "word it depends on"), term("silver", corpus.words.kind)
+    found = ["A head finds a link where a word attends most to the ", governor, ", or the reverse."]
+    return [*found, " Grammar: ", kind, f".{counted}{sight(corpus)}"]
 
 
 def _counted(corpus: Corpus) -> str:
@@ -396,7 +396,7 @@ def _heads_table(corpus: Corpus, relation: str, direction: str) -> Table:
         "interval_low": low.ravel(),
         "interval_high": high.ravel(),
         "pairs": np.full(heads, int(cell.pairs[1])),
-        "offset": np.full(heads, int(cell.offset)),
+        "offset": np.full(heads, float(cell.offset) if cell.pairs[0] > 0 else np.nan),
         "offset_accuracy": np.full(heads, float(cell.offset_accuracy)),
         "same_head_random_accuracy": cell.random_accuracy.values.ravel(),
     }

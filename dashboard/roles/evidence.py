@@ -43,7 +43,7 @@ WHERE, ELSEWHERE = "of-role", "elsewhere"
 _MEASURE = (
     "Of each query that is a word and has a key that the role names: the share of its attention that goes to these keys. Of a broad "
     "role, such as nearby tokens: the part of its attention between words that the role alone predicts. The number of a "
-    "sentence is the mean over these queries."
+    "sentence is the mean over these queries. The table above may give the role less: there each part of the attention counts for one role only."
 )
 _WORDPIECES = (
     "Query: mean share of the attention of a wordpiece that goes where the role says. Key: mean weight that a wordpiece gets from "
@@ -281,14 +281,16 @@ def every_wordpiece(context: Context) -> list[object]:
 
 
 def _caption(role: str, found: RoleSentences) -> html.P:
-    mean, rule = 100 * float(found.shares.mean()), RULES[role]
-    measured = "goes where the role says" if rule.is_sieve or rule.breadth == "sink" else "is as the role predicts"
+    """How much of the attention fits a role, on average; beside a broad one, which even attention nearly always fits more, no baseline."""
+    mean, rule = f"{100 * float(found.shares.mean()):.0f}%", RULES[role]
+    fits = f"{mean} of the attention is as this role alone predicts"
+    if rule.is_sieve or rule.breadth == "sink":
+        fits = f"{mean} of the attention goes where the role says (even attention: {100 * found.even:.0f}%)"
     return html.P(
         [
-            f"{mean:.0f}% of the attention {measured} (even attention: {100 * found.even:.0f}%), mean of "
-            f"{many(len(found.sentences), 'sentence')}. Drawn: the middle sentence of {len(found.deciles)} of the ten tenths, "
+            f"{fits}, mean of {many(len(found.sentences), 'sentence')}. Drawn: the middle sentence of {len(found.deciles)} of the ten tenths, "
             "with the role's lines coloured.",
-            info(f"evidence of the role {RULES[role].title}", _MEASURE),
+            info(f"evidence of the role {rule.title}", _MEASURE),
         ],
         className="caption",
     )

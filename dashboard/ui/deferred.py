@@ -183,6 +183,11 @@ def asks_again(reason: str) -> str:
     return f"{reason.partition(' Try again')[0]} This page asks again by itself."
 
 
+def arrived(title: str) -> str:
+    """What a screen reader says of a part that is there now; of what its title waits for, such as a model, nothing more."""
+    return f"Ready: {title.partition(', once')[0]}."
+
+
 def progress_lines(progress: Progress) -> list[object]:
     """How far a job is, with a bar where its share is known."""
     line = html.P(progress.sentence)
@@ -244,7 +249,7 @@ def _fill_parts(app: Dash, served_store: ServedStore, parts: Mapping[str, Deferr
             return [uncomputed(part, wanted.wait, sentence)], sentence
         if part.reloads:
             set_props(RELOADED, {"data": wanted.wait})
-        return content, f"Computed {part.title}."
+        return content, arrived(part.title)
 
 
 def _try_again(app: Dash, parts: Mapping[str, DeferredPart], read: ReadLink) -> None:

@@ -69,6 +69,8 @@ TERMS: Mapping[str, Term] = {
         "Jensen-Shannon divergence of their weights in nats, at most ln 2 = 0.693; mean over queries.",
     ),
     "governor": Term("governor", "The word that another one depends on by grammar: “car” governs “red” in “red car”."),
+    "uas": Term("UAS", "Unlabelled attachment score: the share of the words whose governor is found."),
+    "silver": Term("silver or gold", "Grammar is silver where a program annotated it, and gold where people did."),
     "rank": Term(
         "rank correlation",
         "1 where two lists of numbers have the same order, −1 where they have opposite ones.",

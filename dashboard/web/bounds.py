@@ -6,6 +6,7 @@ from dashboard.web.paths import links_of
 from dashboard.web.state import (
     MOST_OF_PAIR,
     OF_WORDS,
+    PAIRS,
     TRIAL,
     WITHIN,
     Of,
@@ -33,6 +34,7 @@ def bounds_of(snapshot: Snapshot, corpus: Corpus, page: str) -> Bounds:
         Of.MATCHES: matches_of(corpus),
         Of.SENTENCES: range(corpus.n_sentences if links_of(page).stored_sentences else corpus.counted_sentences),
         Of.COUNTED_SENTENCES: range(corpus.counted_sentences),
+        Of.PAIRS: _directions(corpus),
         Of.POSITIONS: range(max(longest, MOST_OF_PAIR + SPECIAL)),
         Of.LENGTHS: range(1, longest + 1),
         Of.LABELS: tuple(corpus.label_names),
@@ -41,6 +43,11 @@ def bounds_of(snapshot: Snapshot, corpus: Corpus, page: str) -> Bounds:
         Of.OTHER_MODELS: tuple(_other_models(snapshot, corpus, page)),
         Of.TOKEN_SETS: tuple(corpus.token_sets),
     }
+
+
+def _directions(corpus: Corpus) -> tuple[str, ...]:
+    """From which sentence of a pair to which: where no token sees a later one, the first sentence attends to none of the second."""
+    return tuple(pair for pair in PAIRS if pair != "ab" or not corpus.masks[0].causal)
 
 
 def matches_of(corpus: Corpus) -> tuple[Within, ...]:

@@ -49,6 +49,9 @@ _READ_APART = (
 )
 _SIMPLE = tuple(name for name in FIELDS if name not in _READ_APART)
 
+#: Numbers whose end a page alone knows, as of its sentence: no notice names the end that a link has for them.
+_OPEN_ENDED = frozenset({"review", "leaf", "start", "answer", "toward", "window", "keywindow"})
+
 _NUMBERS = re.compile(r"\d{1,4}(\.\d{1,4}){0,600}")
 
 T = TypeVar("T")
@@ -140,7 +143,13 @@ class LinkReader:
         digits = text.removeprefix("-")
         there = self._there(name, bounds)
         if not (digits.isascii() and digits.isdigit()):
-            return self._default(name, f"is not a whole number ({_range_text(there)})")
+            return (
+                self._ignored(name)
+                if name in _OPEN_ENDED
+                else self._default(name, f"is not a whole number ({_range_text(there)})")
+            )
+        if name in _OPEN_ENDED:
+            return self._open_ended(name, text, bounds)
         if len(text) >= 12:
             return self._default(name, f"is out of range ({_range_text(there)})")
         number = max(bounds[0], min(int(text), bounds[-1]))
@@ -148,6 +157,13 @@ class LinkReader:
             shown = min(number, there[-1])
             self.notices.append(f"{name}={text} {self._beyond(name, int(text), there)}; showing {shown:,}")
         return number
+
+    def _open_ended(self, name: str, text: str, bounds: range) -> int | None:
+        """The number where it can be; of a review beyond all the last, as the page tells which reviews there are once it has read the data."""
+        number = int(text) if len(text) < 12 else bounds[-1] + 1
+        if number in bounds:
+            return number
+        return bounds[-1] if name == "review" and number > 0 else self._ignored(name)
 
     def _beyond(self, name: str, number: int, there: range) -> str:
         """Why a number is not shown: a sentence may be counted, but without vectors."""

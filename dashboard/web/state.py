@@ -133,6 +133,7 @@ class Of(Enum):
     MATCHES = auto()
     SENTENCES = auto()
     COUNTED_SENTENCES = auto()
+    PAIRS = auto()
     POSITIONS = auto()
     LENGTHS = auto()
     LABELS = auto()
@@ -267,7 +268,7 @@ class LinkState:
     mean: Annotated[str, Field("choice", MEANS)] = "none"
     scale: Annotated[str, Field("choice", MATRIX_SCALES)] = "root"
     ratio: Annotated[str, Field("choice", tuple(RATIOS))] = "attnresln_n"
-    pair: Annotated[str, Field("choice", PAIRS, clears=("queries", "toward"))] = "all"
+    pair: Annotated[str, Field("choice", Of.PAIRS, clears=("queries", "toward"))] = "all"
     hide: Annotated[str | None, Field("numbers", Of.POSITIONS, clears=("queries", "toward"))] = None
     special: Annotated[str | None, Field("switch", ("0",), clears=("queries", "toward"))] = None
     renormalize: Annotated[str | None, _ON] = None
