@@ -219,12 +219,10 @@ def _disagreement(corpus: Corpus, rows: slice, read: list[xr.DataArray]) -> floa
     query, key, norm = (array.values.astype(np.float32) for array in read[:3])
     stored, stored_mixed = read[3:]
     flags = corpus.tokens.token_flags.values[rows]
-    layers = zip(query, key, norm, corpus.masks, strict=True)
+    biases = [corpus.bias and corpus.bias.part(layer) for layer in range(corpus.layers)]
+    layers = zip(query, key, norm, corpus.masks, biases, strict=True)
     expected = np.stack(
-        [
-            vector_statistics(*of_layer, flags, own, mask, bias=corpus.bias and corpus.bias.part(layer))
-            for layer, (*of_layer, own, mask) in enumerate(layers)
-        ],
+        [vector_statistics(queries, keys, flags, own, mask, bias=bias) for queries, keys, own, mask, bias in layers],
         axis=1,
     )
     names = list(stored.statistic.values)

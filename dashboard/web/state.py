@@ -443,9 +443,8 @@ def browser_table(prefix: str = "") -> dict[str, Any]:
 
 def _in_browser(name: str, field: Field) -> dict[str, Any]:
     """What of a field differs from no default, no switch, nothing cleared or brought, left out where it is as by default."""
-    clears = (*field.clears, *(("at",) if field.moves else ()))
     on = field.bounds[0] if field.kind == "switch" and isinstance(field.bounds, tuple) else None
     always = [page for page, links in page_links().items() if name in links.always]
-    each = {"default": DEFAULTS[name], "on": on, "always": always, "brings": field.brings}
-    each |= {"clears": list(clears), "ends": list(field.ends)}
+    each = {"default": DEFAULTS[name], "on": on, "always": always, "brings": field.brings, "ends": [*field.ends]}
+    each["clears"] = [*field.clears, *(["at"] if field.moves else [])]
     return {part: value for part, value in each.items() if value not in (None, [])}

@@ -14,7 +14,7 @@ from ingest.family.bert import (
     LayerPaths,
     trained,
 )
-from ingest.family.protocol import ROTATION, Config, Field, ModelParts, whole
+from ingest.family.protocol import ROTATION, Field, ModelParts, whole
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -17,6 +17,7 @@ test("an arrow key brings the head that it goes to into the window", () => {
   const views = {
     shown: { data: { layers: 12, heads: 12 } },
     spokenNameOf: (head) => `head ${head}`,
+    fullNameOf: (head, layer) => `L${layer} H${head}`,
     roleOf: () => "",
     pointer: { place() {} },
     announce() {},
