@@ -141,15 +141,12 @@ class LinkReader:
     def _number(self, name: str, text: str, bounds: range) -> int | None:
         """A whole number, or the nearest within the bounds."""
         digits = text.removeprefix("-")
-        there = self._there(name, bounds)
-        if not (digits.isascii() and digits.isdigit()):
-            return (
-                self._ignored(name)
-                if name in _OPEN_ENDED
-                else self._default(name, f"is not a whole number ({_range_text(there)})")
-            )
+        is_whole = digits.isascii() and digits.isdigit()
         if name in _OPEN_ENDED:
-            return self._open_ended(name, text, bounds)
+            return self._open_ended(name, text, bounds) if is_whole else self._ignored(name)
+        there = self._there(name, bounds)
+        if not is_whole:
+            return self._default(name, f"is not a whole number ({_range_text(there)})")
         if len(text) >= 12:
             return self._default(name, f"is out of range ({_range_text(there)})")
         number = max(bounds[0], min(int(text), bounds[-1]))
