@@ -337,6 +337,7 @@ def strongest_pairs(
     *,
     count: int,
     bias: AttentionBias | None = None,
+    at_once: int = AT_ONCE,
 ) -> Pairs:
     """Pairs with the largest logits (see `attention_logits`), each combination of wordpieces at its largest; none with a hidden key.
 
@@ -350,15 +351,17 @@ def strongest_pairs(
         The pairs to choose from.
     count
         Number of ranks.
+    at_once
+        Scores of a head that are computed together: a batch with more is computed sentence by sentence, some queries at a time.
 
     Returns
     -------
     (head, rank), largest logit first. Weights are those of the softmax over all tokens of the sentence.
     """
     sentences, tokens = rows.shape
-    if rows.size * tokens <= AT_ONCE:
+    if rows.size * tokens <= at_once:
         return _at(attention_logits(query, key, bias=bias), admitted.whole, rows, count)
-    parts, step, every = [], max(1, AT_ONCE // tokens), np.arange(tokens)
+    parts, step, every = [], max(1, at_once // tokens), np.arange(tokens)
     for own in (slice(index, index + 1) for index in range(sentences)):
         for first in range(0, tokens, step):
             some = slice(first, first + step)
