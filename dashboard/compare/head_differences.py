@@ -57,7 +57,11 @@ _RELATION_ACCURACY = (
 
 def changed_heads(state: LinkState, two: ModelPair) -> list[object]:
     """The table and the heat map; computed at the first request."""
-    changed = changes(two, statistic_of(state, two), state.source)
+    return draw_changes(state, two, changes(two, statistic_of(state, two), state.source))
+
+
+def draw_changes(state: LinkState, two: ModelPair, changed: Changes) -> list[object]:
+    """The table and the heat map of these changes."""
     return [
         _table(state, two, changed),
         _caption(state, two, changed),
