@@ -6,7 +6,7 @@ import numpy as np
 from dash import html
 
 from dashboard.compare.data import Changes, changes
-from dashboard.compare.head_differences import draw_changes
+from dashboard.compare.head_differences import changed_heads
 from dashboard.compare.two_models import MeanInterval, ModelPair
 from dashboard.web.state import LinkState
 
@@ -23,7 +23,7 @@ def without_intervals(changed: Changes) -> Changes:
 
 def test_a_number_over_one_sentence_has_no_interval(alike: ModelPair) -> None:
     changed = without_intervals(changes(alike, "entropy", "all"))
-    page = html.Div(draw_changes(LinkState(page="compare", statistic="entropy"), alike, changed))
+    page = html.Div(changed_heads(LinkState(page="compare", statistic="entropy"), alike, changed))
     parts = list(page._traverse())
     most, order = changed.most_difference, np.argsort(-changed.divergence.mean, axis=None)
     differences = [f"{100 * value:+.2f} points".replace("-", "−") for value in (most.other - most.own).ravel()[order]]

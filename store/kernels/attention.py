@@ -349,10 +349,8 @@ def strongest_pairs(
         (sentence, token): row of the token axis, -1 for padding.
     admitted
         The pairs to choose from.
-    count
-        Number of ranks.
-    at_once
-        Scores of a head that are computed together: a batch with more is computed sentence by sentence, some queries at a time.
+    count, at_once
+        Number of ranks, and pairs of tokens that are looked at once: of a batch with more, some queries of a sentence.
 
     Returns
     -------
@@ -444,9 +442,8 @@ def _strongest_of(candidates: Pairs, head: int, pieces: NDArray[np.integer], cou
     query, key = candidates.query_token[head, there], candidates.key_token[head, there]
     among = there[distinct_largest(candidates.logit[head, there], combine(pieces[query], pieces[key]), count=count)]
     tokens = (_filled(each[head, among], count, -1) for each in (candidates.query_token, candidates.key_token))
-    return Pairs(
-        *tokens, *(_filled(each[head, among], count, np.nan) for each in (candidates.logit, candidates.weight))
-    )
+    numbers = (_filled(each[head, among], count, np.nan) for each in (candidates.logit, candidates.weight))
+    return Pairs(*tokens, *numbers)
 
 
 def _filled(array: NDArray[Number], count: int, fill: float) -> NDArray[Number]:
