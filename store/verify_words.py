@@ -17,8 +17,11 @@ from store.schema.corpus import ALL, NO_GOVERNOR
 TIED = 1e-5
 
 
-def wrong_words(corpus: Corpus, recomputed: Sequence[int]) -> Iterator[str]:
-    """A sentence for each finding, the `recomputed` sentences computed again; none where the corpus has no words."""
+def wrong_words(corpus: Corpus, recomputed: Sequence[int], *, room: int = ROOM) -> Iterator[str]:
+    """A sentence for each finding, the `recomputed` sentences computed again; none where the corpus has no words.
+
+    A sentence with more than `room` weights in the heads of a layer is computed head by head.
+    """
     if not corpus.has_words:
         return
     if impossible := list(_impossible(corpus)):
@@ -28,7 +31,7 @@ def wrong_words(corpus: Corpus, recomputed: Sequence[int]) -> Iterator[str]:
         strongest = corpus.strongest_words
     except NotIngested:
         return
-    wrong = [sentence for sentence in recomputed if _differs(corpus, strongest, sentence)]
+    wrong = [sentence for sentence in recomputed if _differs(corpus, strongest, sentence, room)]
     if wrong:
         yield f"{corpus.name}: the strongest words of sentence {wrong[0]} are not those of its attention."
     yield from _wrong_counts(corpus, strongest)
@@ -46,13 +49,13 @@ def _impossible(corpus: Corpus) -> Iterator[str]:
         yield f"{corpus.name}: a word depends on a word outside of its sentence."
 
 
-def _differs(corpus: Corpus, strongest: xr.Dataset, sentence: int) -> bool:
-    """Whether a stored word is not the strongest, by more than weights of equal size would explain. A long sentence head by head."""
+def _differs(corpus: Corpus, strongest: xr.Dataset, sentence: int, room: int) -> bool:
+    """Whether a stored word is not the strongest, by more than weights of equal size would explain."""
     rows = corpus.words.rows(sentence)
     if rows.stop - rows.start < 2:
         return False
     tokens = int(corpus.sentences.row_size.values[sentence])
-    heads = range(corpus.heads) if corpus.heads * tokens**2 > ROOM else [None]
+    heads = range(corpus.heads) if corpus.heads * tokens**2 > room else [None]
     part, places = strongest.isel(word=rows), product(range(corpus.layers), heads)
     return any(
         _are_others(

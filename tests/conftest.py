@@ -38,6 +38,7 @@ pytest_plugins = [
     "tests.client",
     "tests.fronts",
     "tests.browser",
+    "tests.every_family",
     "tests.fake_sentence",
     "tests.three_models",
     "tests.reverse_proxies",
@@ -53,7 +54,17 @@ hypothesis.settings.load_profile("calm")
 GARBAGE = (50_000, 20, 50)
 
 #: Fixtures that take seconds: a browser, a store that an ingest makes or that another version made, a database server.
-_HEAVY = {"chromium", "ingest", "default_store", "chains_store", "gap_store", "former", "postgres", "postgresql"}
+_HEAVY = {
+    "chromium",
+    "ingest",
+    "default_store",
+    "causal_store",
+    "chains_store",
+    "gap_store",
+    "former",
+    "postgres",
+    "postgresql",
+}
 #: Those of processes that a test stops, and of a server behind its proxy.
 _SLOW = {"start_code", "proxied"}
 

@@ -2,15 +2,18 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page
 
 from dashboard.pages import TOPICS
 from store import Corpus
 from tests.browser import until
 from tests.family_models import BY_TYPE, save_family
+from tests.made_once import made_once
 from tests.stores import RULES, ingest_small
 from tests.treebanks import write_treebank
 
@@ -57,6 +60,12 @@ def make_families(place: Path, families: Iterable[str]) -> str:
             **limits,
         )
     return str(place)
+
+
+@pytest.fixture(scope="session")
+def causal_store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Of a tiny GPT-2, whose tokens see no later token."""
+    return str(made_once(tmp_path_factory, "causal", partial(make_families, families=["gpt2"])))
 
 
 def wrong_words(page: Page, address: str, corpus: Corpus) -> Iterator[str]:

@@ -14,12 +14,13 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import pytest
+from sqlalchemy import insert
 
 from dashboard.access.person import Person
 from dashboard.notes.address import NotesAddress, NotesUnavailable, notes_address
 from dashboard.notes.database import Database
-from dashboard.notes.note import Draft
-from dashboard.notes.notes import Notes
+from dashboard.notes.note import Draft, Origin, SavedView, new_id, now, views
+from dashboard.notes.notes import Notes, row_of_view
 from dashboard.notes.target import HeadTarget
 
 T = TypeVar("T")
@@ -39,6 +40,13 @@ HELLO = Draft("Hello")
 _PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 #: Seconds until a server that should answer is found missing.
 PATIENCE = 60
+
+
+def save_views(notes: Notes, count: int) -> None:
+    """Save so many views of the corpus at once, whose names are numbers."""
+    saved = (SavedView(new_id(), f"{number:04}", "/head", Origin.of(HEADS), "ann", now()) for number in range(count))
+    rows = list(map(row_of_view, saved))
+    notes.database.write(lambda connection: connection.execute(insert(views), rows))
 
 
 def retried(send: Callable[[], T]) -> T:

@@ -25,7 +25,6 @@ from store.replacement import mean_patterns
 from store.rules import RuleSentences
 from store.schema.corpus import FIRST
 from store.schema.model import STATISTICS
-from tests.every_family import make_families
 from tests.family_models import save_family
 from tests.stores import ingest_small
 
@@ -33,18 +32,13 @@ LAYER, HEAD = 1, 0
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return make_families(tmp_path_factory.mktemp("causal") / "store", ["gpt2"])
+def corpus(causal_store: str) -> Corpus:
+    return open_corpus(causal_store)
 
 
-@pytest.fixture(scope="module")
-def corpus(place: str) -> Corpus:
-    return open_corpus(place)
-
-
-def test_published_pages_call_the_first_token_by_no_name_that_it_has_not(place: str, tmp_path: Path) -> None:
+def test_published_pages_call_the_first_token_by_no_name_that_it_has_not(causal_store: str, tmp_path: Path) -> None:
     """Also in what a script draws, in the list of kinds and where a dot of the map says what it is."""
-    assert main([place, f"--out={tmp_path / 'site'}", "--sentences=1", "--tokens=40"]) == 0
+    assert main([causal_store, f"--out={tmp_path / 'site'}", "--sentences=1", "--tokens=40"]) == 0
     pages = {path.name: path.read_text("utf-8") for path in (tmp_path / "site").rglob("*.html")}
     assert [name for name, text in pages.items() if "[CLS]" in text or "[SEP]" in text] == []
     does = [re.search(r'<p class="what-it-does">(.*?)</p>', text) for name, text in pages.items() if name[0] == "L"]
@@ -101,8 +95,8 @@ def test_a_mean_pattern_is_of_the_keys_that_are_seen(corpus: Corpus) -> None:
     np.testing.assert_allclose(found, expected, rtol=0.01)
 
 
-def test_programs_are_told_the_names_of_special_tokens_that_pages_show(place: str, corpus: Corpus) -> None:
-    tools = StoreTools(ServedStore(place))
+def test_programs_are_told_the_names_of_special_tokens_that_pages_show(causal_store: str, corpus: Corpus) -> None:
+    tools = StoreTools(ServedStore(causal_store))
     cards = [tools.describe_head(layer, head) for layer in range(corpus.layers) for head in range(corpus.heads)]
     said = [text for card in cards for text in (card.does, *(role.title for role in card.roles))]
     said += [text for role in tools.list_roles() for text in (role.title, role.meaning)]
@@ -110,24 +104,24 @@ def test_programs_are_told_the_names_of_special_tokens_that_pages_show(place: st
     assert not [text for text in said if "[CLS]" in text or "[SEP]" in text]
 
 
-def test_programs_are_refused_a_ranking_by_a_token_that_no_text_has(place: str) -> None:
-    tools = StoreTools(ServedStore(place))
+def test_programs_are_refused_a_ranking_by_a_token_that_no_text_has(causal_store: str) -> None:
+    tools = StoreTools(ServedStore(causal_store))
     with pytest.raises(StoreError, match=r"puts no token after a text: no attention goes there\. Choose another"):
         tools.rank_heads("to_sep")
 
 
-def test_programs_are_refused_a_ranking_by_tokens_that_no_query_sees(place: str) -> None:
+def test_programs_are_refused_a_ranking_by_tokens_that_no_query_sees(causal_store: str) -> None:
     with pytest.raises(StoreError, match=r"sees those before it: no attention goes to later tokens\. Choose another"):
-        StoreTools(ServedStore(place)).rank_heads("to_next")
+        StoreTools(ServedStore(causal_store)).rank_heads("to_next")
 
 
-def test_programs_are_refused_sentences_by_a_token_that_no_text_has(place: str) -> None:
+def test_programs_are_refused_sentences_by_a_token_that_no_text_has(causal_store: str) -> None:
     with pytest.raises(StoreError, match=r"puts no token after a text: no attention goes there\. Choose another"):
-        StoreTools(ServedStore(place)).sentences_of_head(LAYER, HEAD, "to_sep")
+        StoreTools(ServedStore(causal_store)).sentences_of_head(LAYER, HEAD, "to_sep")
 
 
-def test_sentences_of_a_head_are_by_the_name_of_special_tokens_that_pages_show(place: str) -> None:
-    found = StoreTools(ServedStore(place)).sentences_of_head(LAYER, HEAD, "to_cls")
+def test_sentences_of_a_head_are_by_the_name_of_special_tokens_that_pages_show(causal_store: str) -> None:
+    found = StoreTools(ServedStore(causal_store)).sentences_of_head(LAYER, HEAD, "to_cls")
     assert found.what == "attention to the first token in L1 H0, tenth 1 of 10, largest first"
 
 
@@ -144,9 +138,9 @@ def test_programs_are_refused_a_comparison_where_both_models_see_no_later_token(
     assert tools.compare_models(second, "to_previous", model=first).statistic == "to_previous"
 
 
-def test_programs_are_told_the_statistics_that_say_something_of_a_model(place: str, corpus: Corpus) -> None:
+def test_programs_are_told_the_statistics_that_say_something_of_a_model(causal_store: str, corpus: Corpus) -> None:
     """A card of a head has as many, in the same order."""
-    tools = StoreTools(ServedStore(place))
+    tools = StoreTools(ServedStore(causal_store))
     listed = {each.name: each for each in tools.list_statistics(corpus.name)}
     assert STATISTICS.keys() - listed.keys() == {"to_sep", "norm_to_sep", "to_next"}
     assert listed["to_cls"].title == "attention to the first token"

@@ -3,10 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from dash import html
 
-from dashboard.compare import head_differences
 from dashboard.compare.data import Changes, changes
 from dashboard.compare.head_differences import changed_heads
 from dashboard.compare.two_models import MeanInterval, ModelPair
@@ -23,10 +21,9 @@ def without_intervals(changed: Changes) -> Changes:
     return replace(changed, divergence=divergence, difference=of_statistics[0], most_difference=of_statistics[1])
 
 
-def test_a_number_over_one_sentence_has_no_interval(alike: ModelPair, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_number_over_one_sentence_has_no_interval(alike: ModelPair) -> None:
     changed = without_intervals(changes(alike, "entropy", "all"))
-    monkeypatch.setattr(head_differences, "changes", lambda *_: changed)
-    page = html.Div(changed_heads(LinkState(page="compare", statistic="entropy"), alike))
+    page = html.Div(changed_heads(LinkState(page="compare", statistic="entropy"), alike, changed))
     parts = list(page._traverse())
     most, order = changed.most_difference, np.argsort(-changed.divergence.mean, axis=None)
     differences = [f"{100 * value:+.2f} points".replace("-", "−") for value in (most.other - most.own).ravel()[order]]

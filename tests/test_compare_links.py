@@ -6,6 +6,7 @@ from urllib.parse import parse_qs
 from dash import html
 from flask.testing import FlaskClient
 
+from dashboard.compare.data import linked_changes
 from dashboard.compare.head_differences import changed_heads, changed_most
 from dashboard.compare.sentences import sentence_href
 from dashboard.compare.two_models import ModelPair
@@ -29,7 +30,7 @@ def links_to_heads(content: list[object]) -> list[dict[str, str]]:
 
 def test_a_head_that_changed_opens_in_pictures_of_heads(alike: ModelPair) -> None:
     state = LinkState(page="compare", model=alike.own.name, other=alike.other.name, pictures="point")
-    links = links_to_heads([*changed_heads(state, alike), *changed_most(state, alike)])
+    links = links_to_heads([*changed_heads(state, alike, linked_changes(state, alike)), *changed_most(state, alike)])
     assert len(links) == 4 + 3
     assert all("pictures" not in fields for fields in links)
 

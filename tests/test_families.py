@@ -22,7 +22,7 @@ from dashboard.sentence.sentence import stored_sentence
 from dashboard.web.served_store import ServedStore
 from headscape.__main__ import main as headscape
 from ingest.encode.capture import CAPTURED, Capture
-from ingest.encode.counted_attention import Sentences
+from ingest.encode.counted_attention import Counting, Sentences
 from ingest.encode.hooked_model import LARGEST_ERROR, HookedModel, SentenceModel, check_attention
 from ingest.encode.loading import load_model
 from ingest.finetuning.training import load_classifier
@@ -111,10 +111,10 @@ def test_every_kind_of_deberta_attends_as_in_transformers(fields: Mapping[str, A
 def test_counted_attention_is_that_of_transformers(model_type: str, saved: Callable[[str], Path]) -> None:
     folder = saved(model_type)
     model = HookedModel(find_checkpoint(str(folder)), device=CPU, dtype=torch.float32, packed=True)
-    model.count_patterns(model.output_grams())
     one_after_the_other = np.concatenate(SENTENCES)
-    counted = Sentences(LENGTHS, np.zeros(len(one_after_the_other), np.uint8))
-    capture = model.run_counted(torch.from_numpy(one_after_the_other), counted)
+    sentences = Sentences(LENGTHS, np.zeros(len(one_after_the_other), np.uint8))
+    counting = Counting(sentences, model.output_grams(), model.bias)
+    capture = model.run_unpadded(torch.from_numpy(one_after_the_other), sentences.positions, counting.attend)
     stops = np.cumsum(LENGTHS)
     for expected, stop, size in zip(eager_patterns(folder, SENTENCES), stops, LENGTHS, strict=True):
         found = patterns(model, capture, 0, slice(int(stop - size), int(stop)))

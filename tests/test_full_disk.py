@@ -1,7 +1,6 @@
 """A temporary folder that is full costs speed only: no worker ends, no answer is lost, and no thread stops."""
 
 import os
-import resource
 from collections.abc import Iterator
 from contextlib import closing
 from hashlib import sha256
@@ -30,17 +29,13 @@ from dashboard.web.processes import ServerFolder, write_whole
 from dashboard.web.results import DiskCache
 from dashboard.web.served_store import ServedStore
 from store import open_corpus
-
-PIECE = 1 << 16
+from tests.full_disk import PIECE, full_disk
 
 
 @pytest.fixture
 def full() -> Iterator[None]:
-    """No file of this process can grow beyond 64 KiB, as on a full disk."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (PIECE, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with full_disk():
+        yield
 
 
 def _allocated(file: Path) -> bool:
@@ -99,12 +94,8 @@ def test_the_place_of_a_worker_that_ended_keeps_its_room(tmp_path: Path) -> None
 
 def test_a_worker_without_room_for_metrics_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path))
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES // 2, before[1]))
-    try:
+    with full_disk(FILE_BYTES // 2):
         own, place = share_metrics(tmp_path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert place is None
     own.answered("page", "GET", 200, 0.1)
     assert b'headscape_requests_total{method="GET",route="page",status="2xx"} 1.0' in own.text()
@@ -140,13 +131,9 @@ def test_what_is_written_for_other_processes_is_left_out(tmp_path: Path) -> None
 
 
 def test_the_process_of_the_model_starts(tmp_path: Path) -> None:
-    folder, before = ServerFolder(tmp_path), resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
-    try:
-        with folder.encoding():
-            assert folder.encoder_process is None
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    folder = ServerFolder(tmp_path)
+    with full_disk(0), folder.encoding():
+        assert folder.encoder_process is None
     with folder.encoding():
         assert folder.encoder_process == os.getpid()
 

@@ -12,8 +12,7 @@ from flask.testing import FlaskClient
 from scipy.sparse import csr_matrix
 
 from dashboard.app import create_app
-from dashboard.roles import dictionary
-from dashboard.roles.dictionary import PAIRS, dictionary_part
+from dashboard.roles.dictionary import PAIRS, draw_dictionary
 from dashboard.web.context import resolve
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
@@ -147,7 +146,7 @@ def file_of(client: FlaskClient, corpus: Corpus, path: str) -> pd.DataFrame:
 
 
 def test_a_dictionary_without_pairs_says_what_to_do_and_lists_the_distances_that_occur(
-    roles_store: str, monkeypatch: pytest.MonkeyPatch
+    roles_store: str,
 ) -> None:
     offsets = np.arange(-10, 11)
     nothing: dict[str, Any] = {
@@ -157,8 +156,8 @@ def test_a_dictionary_without_pairs_says_what_to_do_and_lists_the_distances_that
     sparse = xr.Dataset(
         nothing | {"offset_logit": ("offset", scores)}, coords={"offset": offsets}, attrs={"sentences": 2}
     )
-    monkeypatch.setattr(dictionary, "dictionary_of", lambda *_: sparse)
-    page = str(dictionary_part(resolve(ServedStore(roles_store), "/head", "?layer=1&head=0")))
+    context = resolve(ServedStore(roles_store), "/head", "?layer=1&head=0")
+    page = str(draw_dictionary(context.corpus, context.state, sparse))
     assert "No pair occurs often enough. Ingest more sentences." in page
     assert "Distances of the key: itself +2.0, 1 back +1.0." in page
 

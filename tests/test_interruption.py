@@ -13,12 +13,12 @@ from tests.family import Start, ended, expect_lines, family
 SENTENCE = "ingest: Interrupted; what was committed is kept. Run the same command again to go on.\n"
 #: Two fits that take ten minutes, in processes. Each writes its line in one call, else the lines of two could mix.
 FITS = """
-from unittest.mock import patch
+from functools import partial
 from ingest.run.process import exit_status
-from ingest.run.parallel import fits_killed_on_error, processes
+from ingest.run.parallel import fits_killed_on_error, new_processes, pools_made_by, processes
 
 def fit():
-    with patch("ingest.run.parallel.cpu_count", lambda: 2), fits_killed_on_error():
+    with pools_made_by(partial(new_processes, 2)), fits_killed_on_error():
         for future in [processes().submit(exec, sys.argv[1]) for _ in range(2)]:
             future.result()
 

@@ -1,5 +1,6 @@
 """Stage `normalizations`: the constants of every head in a store, against their definitions in numpy and scipy."""
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,21 +14,35 @@ from scipy.special import softmax
 from scipy.stats import spearmanr
 
 import store
-from store.kernels import projection
-from store.kernels.projection import normalized
+from store.kernels.projection import FEWEST_PAIRS, normalized
 from store.schema.pictures import NORMALIZATIONS
+from tests.stores import MAX_LENGTH
+from tests.tiny_models import WORDS
 
 Ingest = Callable[..., str]
 EVERY = pytest.mark.parametrize("name", list(NORMALIZATIONS))
-#: Fewer than the 200 that a correlation needs, so that a small store has one and a scale is chosen.
-FEWEST_PAIRS = 5
+#: So many sentences as long as the model reads have the nearest pairs that a correlation needs; others judge.
+LONG, JUDGES = 75, 6
 
 
 @pytest.fixture(scope="module")
-def corpus(any_model: Path, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> store.Corpus:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(projection, "FEWEST_PAIRS", FEWEST_PAIRS)
-        return store.open_corpus(ingest(tmp_path_factory.mktemp("store") / any_model.name, model=any_model))
+def long_sentences(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    choose, words = random.Random(0), [word for word in WORDS if word.isalpha()]
+    sentences = [" ".join(choose.choices(words, k=MAX_LENGTH)).capitalize() for _ in range(LONG + JUDGES)]
+    place = tmp_path_factory.mktemp("long") / "long.txt"
+    place.write_text("".join(f"{sentence}.\n" for sentence in sentences))
+    return place
+
+
+@pytest.fixture(scope="module")
+def corpus(
+    any_model: Path, long_sentences: Path, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory
+) -> store.Corpus:
+    place = tmp_path_factory.mktemp("store") / any_model.name
+    settings = {"sentences": LONG + JUDGES, "fit_tokens": LONG * MAX_LENGTH, "judged_sentences": JUDGES}
+    corpus = store.open_corpus(ingest(place, model=any_model, data=long_sentences, **settings))
+    assert int(corpus.normalizations.pairs.min()) >= FEWEST_PAIRS
+    return corpus
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +153,7 @@ def test_scaled_is_never_worse_than_centroid_and_raw(constants: xr.Dataset) -> N
 def test_weighted_correlation_is_that_of_the_pairs_of_the_sample(
     name: str, corpus: store.Corpus, constants: xr.Dataset, sample: int
 ) -> None:
-    """All pairs of these few sentences; the nearest are so few that the threshold is the next distance itself."""
+    """Of all pairs of these sentences; the threshold is the next distance itself."""
     dots, distances = [], []
     for sentence in range(sample):
         before = [heads[1, 0] for heads in vectors(corpus, range(sentence, sentence + 1), np.float32)]

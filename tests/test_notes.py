@@ -10,7 +10,6 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from dashboard.notes import notes as notes_module
 from dashboard.notes.database import Database, migrations
 from dashboard.notes.note import (
     MOST_TAGS,
@@ -22,11 +21,11 @@ from dashboard.notes.note import (
     checked_name,
     metadata,
 )
-from dashboard.notes.notes import Notes, SavedViews
+from dashboard.notes.notes import MOST_VIEWS, Notes, SavedViews
 from dashboard.notes.search import PER_PAGE, Search
 from dashboard.notes.target import HeadTarget
 from dashboard.web.errors import Refusal
-from tests.notes import ANN, BOB, HEAD, HEADS, HELLO, READER
+from tests.notes import ANN, BOB, HEAD, HEADS, HELLO, READER, save_views
 
 OTHER_CHECKPOINT: Any = SimpleNamespace(
     **vars(HEADS) | {"name": "other-1", "attributes": HEADS.attributes | {"weights_sha256": "cd" * 32}}
@@ -262,16 +261,17 @@ def test_a_name_is_used_once_in_a_corpus(notes: Notes) -> None:
     assert views.rename(ANN, first.id, "FIRST") == replace(first, name="FIRST")
 
 
-def test_no_more_views_are_saved_than_are_listed(notes: Notes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notes_module, "MOST_VIEWS", 2)
+def test_no_more_views_are_saved_than_are_listed(notes: Notes) -> None:
+    save_views(notes, MOST_VIEWS - 2)
     views = SavedViews(notes.database)
     first, second = (views.save(ANN, HEADS, name, "/head") for name in ("a", "b"))
-    with refused(409, "at most 2 saved views, and this would make 3. Delete some first"):
+    with refused(409, "at most 1,000 saved views, and this would make 1,001. Delete some first"):
         views.save(BOB, HEADS, "c", "/head")
     assert views.save(ANN, HEADS, "b", "/head", second.id) == second  # sent twice
     views.delete(ANN, first.id)
     views.save(BOB, HEADS, "c", "/head")
-    assert [view.name for view in views.of_corpus(HEADS)] == ["b", "c"]
+    listed = [view.name for view in views.of_corpus(HEADS)]
+    assert (listed[-2:], len(listed)) == (["b", "c"], MOST_VIEWS)
 
 
 def test_only_its_author_renames_and_deletes_a_saved_view(notes: Notes) -> None:

@@ -18,19 +18,18 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection
 
 import headscape
-from dashboard.notes import notes as notes_module
 from dashboard.notes.__main__ import main
 from dashboard.notes.address import LOCKED, NotesAddress, NotesUnavailable, notes_address
 from dashboard.notes.database import Database
 from dashboard.notes.exchange import HIGHEST, export_notes, import_notes
 from dashboard.notes.listing import thread_json
 from dashboard.notes.note import Draft, folded, keep_texts, update_note
-from dashboard.notes.notes import Notes, SavedViews
+from dashboard.notes.notes import MOST_VIEWS, Notes, SavedViews
 from dashboard.notes.search import Search
 from dashboard.notes.target import SentenceTarget
 from dashboard.web.errors import Refusal
 from store import StoreError
-from tests.notes import ANN, BOB, HEAD, HEADS, HELLO, READER
+from tests.notes import ANN, BOB, HEAD, HEADS, HELLO, READER, save_views
 
 Open = Callable[[str], Notes]
 FIRST_YEAR = {"version": 1, "text": "old", "tags": [], "edited": "0001-01-01T00:00:00+14:00"}
@@ -337,21 +336,20 @@ def test_a_view_whose_name_is_taken_gets_another(file_notes: Notes, other: Notes
     assert [view.name for view in SavedViews(other.database).of_corpus(HEADS)] == ["view", "view (2)"]
 
 
-def test_an_import_of_more_views_than_are_listed_is_refused_whole(
-    file_notes: Notes, other: Notes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(notes_module, "MOST_VIEWS", 2)
+def test_an_import_of_more_views_than_are_listed_is_refused_whole(file_notes: Notes, other: Notes) -> None:
     file_notes.add(ANN, HEADS, HEAD, HELLO)
     here, there = SavedViews(file_notes.database), SavedViews(other.database)
     first, _ = (here.save(ANN, HEADS, name, "/head") for name in ("a", "b"))
     import_notes(other.database, export_notes(file_notes.database))
+    save_views(other, MOST_VIEWS - 2)
     here.delete(ANN, first.id)
     here.save(ANN, HEADS, "c", "/head")
     note = file_notes.add(ANN, HEADS, HEAD, HELLO)
-    with pytest.raises(Refusal, match=r"at most 2 saved views, and this would make 3\. Delete some first"):
+    with pytest.raises(Refusal, match=r"at most 1,000 saved views, and this would make 1,001\. Delete some first"):
         import_notes(other.database, export_notes(file_notes.database))
     assert note.id not in {each.id for each in other.find(Search()).notes}
-    assert [view.name for view in there.of_corpus(HEADS)] == ["a", "b"]
+    listed = [view.name for view in there.of_corpus(HEADS)]
+    assert (listed[-2:], len(listed)) == (["a", "b"], MOST_VIEWS)
 
 
 def test_the_command_exports_and_imports(content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -209,15 +209,12 @@ def test_a_database_of_a_newer_version_is_left_alone(written: Notes, file: Path,
     assert written.find(Search()).total == 1
 
 
-def test_readers_do_not_wait_for_a_writer_and_a_writer_waits_a_while(
-    file: Path, written: Notes, opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(database, "WRITE", 0.2)  # for connections that are opened from now on
+def test_readers_do_not_wait_for_a_writer_and_a_writer_waits_a_while(file: Path, written: Notes, opened: Open) -> None:
     notes = opened(str(file))
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         assert notes.find(Search()).total == 1
-        with unavailable(LOCKED):
+        with setting("busy_timeout=200"), unavailable(LOCKED):
             notes.add(ANN, HEADS, HEAD, HELLO)
         other.execute("ROLLBACK")
     assert notes.add(ANN, HEADS, HEAD, HELLO)

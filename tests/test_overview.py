@@ -9,7 +9,6 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 import pytest
 
-from dashboard.overview import evidence
 from dashboard.overview.evidence import (
     FEWEST_TOKENS,
     MOST_TOKENS,
@@ -136,11 +135,10 @@ def test_a_sentence_is_an_exception_where_its_written_mean_is_below_that_of_all(
     assert example.is_exception is is_exception
 
 
-def test_sentences_that_are_no_exceptions_are_not_listed(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sentences_that_are_no_exceptions_are_not_listed(corpus: Corpus) -> None:
     usual = KindExample(HeadKind("broad", ((0, 0),), (0.9409,)), 0, 1, 0.94, 0.94091)
     unusual = replace(usual, kind=HeadKind("self", ((0, 1),), (0.6,)), lowest=0.2)
-    monkeypatch.setattr(evidence, "examples_of", lambda _: (usual, unusual))
-    (listed,) = exceptions(corpus, LinkState())
+    (listed,) = exceptions(corpus, LinkState(), [usual, unusual])
     assert len(list(links(listed))) == 1
     assert "L0 H1: attention to itself is 20.0% instead of 60.0%" in "".join(texts(listed))
 

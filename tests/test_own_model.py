@@ -14,7 +14,6 @@ from tokenizers.processors import TemplateProcessing
 from torch import nn
 
 import headscape
-from ingest.encode import decomposition
 from ingest.run.checkpoint import find_checkpoint
 from ingest.run.errors import IngestError
 from tests.family_models import save_family
@@ -308,13 +307,15 @@ def test_a_text_is_read_in_one_pass_of_the_model(bert: Any, tokenizer: Any) -> N
 
 
 def test_texts_that_are_too_long_to_compare_are_refused_with_what_their_reader_can_do(
-    bert: Any, tokenizer: Any, monkeypatch: pytest.MonkeyPatch
+    bert: Any, tokenizer: Any
 ) -> None:
-    monkeypatch.setattr(decomposition, "MOST_BYTES", 4 * bert.config.hidden_size * 9)
-    with pytest.raises(IngestError, match=r"at most 3 tokens fit, and the text has \d+\. Give a shorter text\.$"):
-        headscape.alike(bert, tokenizer, TEXT, OTHER)
-    with pytest.raises(IngestError, match=r"at most 3 tokens fit, and .* Choose alti, or a shorter text\.$"):
-        headscape.context_mixing(bert, tokenizer, TEXT, method="decompx")
+    sizes = {"hidden_size": 1024, "max_position_embeddings": 1000, "num_hidden_layers": 1}
+    wide = transformers.BertModel(transformers.BertConfig(**bert.config.to_dict() | sizes)).eval()
+    text = " ".join([TEXT] * 120)
+    with pytest.raises(IngestError, match=r"at most 512 tokens fit, and the text has \d+\. Give a shorter text\.$"):
+        headscape.alike(wide, tokenizer, text, OTHER)
+    with pytest.raises(IngestError, match=r"at most 512 tokens fit, and .* Choose alti, or a shorter text\.$"):
+        headscape.context_mixing(wide, tokenizer, text, method="decompx")
 
 
 def test_a_hook_that_changes_queries_alone_is_followed_by_all_methods(bert: Any, tokenizer: Any) -> None:

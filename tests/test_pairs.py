@@ -11,7 +11,6 @@ import xarray as xr
 import store
 from ingest import pipeline
 from ingest.heads import pairs as stage
-from store.kernels import attention
 from store.kernels.attention import Pairs, admitted_pairs, combine, distinct_largest, merge_pairs, strongest_pairs
 from store.kernels.bias import AttentionBias, LayerBias
 from store.kernels.mask import Mask
@@ -65,13 +64,12 @@ def in_batch(vectors: tuple[np.ndarray, np.ndarray], *, count: int) -> Pairs:
 
 @pytest.mark.parametrize("at_once", [1, 12, 49])
 def test_pairs_of_long_sentences_in_parts_are_those_of_the_whole(
-    at_once: int, vectors: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
+    at_once: int, vectors: tuple[np.ndarray, np.ndarray]
 ) -> None:
     """Of heads that see no later token: a part has its own mask."""
     bias, admitted = AttentionBias([LayerBias(Mask(causal=True))]), admitted_pairs(PIECES, FLAGS, ROWS >= 0)
     whole = strongest_pairs(*vectors, ROWS, admitted, count=4, bias=bias)
-    monkeypatch.setattr(attention, "AT_ONCE", at_once)
-    parts = strongest_pairs(*vectors, ROWS, admitted, count=4, bias=bias)
+    parts = strongest_pairs(*vectors, ROWS, admitted, count=4, bias=bias, at_once=at_once)
     assert (whole.query_token[:, :2] > whole.key_token[:, :2]).all()
     for name in PAIR_NUMBERS:
         np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), rtol=1e-5)

@@ -1,7 +1,6 @@
 """A store as a folder of pages: every link leads somewhere, every number is the server's, and no text leaves that must stay."""
 
 import csv
-import errno
 import io
 import json
 import re
@@ -30,6 +29,7 @@ from store import Corpus, open_corpus
 from store.snapshot import open_snapshot
 from tests.accessibility import is_accessible
 from tests.file_server import file_server
+from tests.full_disk import full_disk
 
 ROOT = Path(__file__).parents[1]
 #: Where the site lies below the address of its server.
@@ -422,17 +422,13 @@ def test_an_axis_of_several_models_has_the_names_of_their_special_tokens_where_t
 
 
 def test_a_full_disk_is_one_sentence_and_leaves_the_site_of_before(
-    roles_store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    roles_store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = publish(roles_store, tmp_path / "site", "--sentences=1", "--tokens=40")
     before = sorted(path.relative_to(place) for path in place.rglob("*"))
-
-    def full(_site: SiteFolder, _path: str, _content: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(SiteFolder, "write", full)
     capsys.readouterr()
-    assert main([roles_store, f"--out={place}"]) == 1
+    with full_disk():
+        assert main([roles_store, f"--out={place}"]) == 1
     assert capsys.readouterr().err == (
         f"publish: The disk of {place} is full. Free some space and run the same command again.\n"
     )

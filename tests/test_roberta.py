@@ -17,7 +17,7 @@ from dashboard.pages import TOPICS
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.web.served_store import ServedStore
 from ingest.encode.capture import Capture
-from ingest.encode.counted_attention import Sentences
+from ingest.encode.counted_attention import Counting, Sentences
 from ingest.encode.feature_points import PointModel
 from ingest.encode.hooked_model import HookedModel, SentenceModel
 from ingest.encode.loading import load_model
@@ -83,8 +83,8 @@ def test_attention_without_padding_is_that_of_transformers(
     roberta_model: Path, eager_attention: list[np.ndarray]
 ) -> None:
     model = HookedModel(find_checkpoint(str(roberta_model)), device=CPU, dtype=torch.float32, packed=True)
-    model.count_patterns(model.output_grams())
-    capture = model.run_counted(torch.from_numpy(TOKENS), Sentences(LENGTHS, flags()))
+    counting = Counting(Sentences(LENGTHS, flags()), model.output_grams(), model.bias)
+    capture = model.run_unpadded(torch.from_numpy(TOKENS), counting.sentences.positions, counting.attend)
     for expected, stop, size in zip(eager_attention, np.cumsum(LENGTHS), LENGTHS, strict=True):
         found = patterns(capture, 0, slice(int(stop - size), int(stop)))
         np.testing.assert_allclose(found, expected, atol=1e-5)

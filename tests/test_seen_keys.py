@@ -11,7 +11,6 @@ from dashboard.sentence.seen import seen_keys, why_unseen
 from dashboard.sentence.why import compute_why
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
-from store import Corpus
 from store.kernels.bias import AttentionBias, LayerBias
 from store.kernels.mask import Mask
 from tests.components import components
@@ -21,13 +20,6 @@ CAUSAL = AttentionBias([LayerBias(Mask(causal=True))] * 2)
 #: Two layers that see near keys alone, the second farther.
 WINDOWS = AttentionBias([LayerBias(Mask(window=1)), LayerBias(Mask(window=2))])
 PAIR = "?sentence=0&layer=1&head=1&heads=1&queries=2"
-
-
-@pytest.fixture
-def causal_store(roles_store: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A store, as if its model's tokens saw no later token."""
-    monkeypatch.setattr(Corpus, "bias", CAUSAL)
-    return roles_store
 
 
 def shown_pair(store: str, query: str) -> ShownSentence:

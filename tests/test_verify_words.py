@@ -1,8 +1,9 @@
 """`headscape verify` finds words and relations that cannot be right."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import xarray as xr
 import zarr
 
 import store
-from store import Corpus, verify_words
+from store import Corpus
 from store.repository.arrays import array_of
 from store.repository.writer import open_writer
 from store.verify import verify
@@ -20,10 +21,10 @@ Change = Callable[[zarr.Group, zarr.Group, zarr.Group], None]
 
 
 @pytest.fixture
-def findings(bank_store: str, tmp_path: Path) -> Callable[[Change], list[str]]:
-    """What verify says of a copy of the store in which something was changed."""
+def changed(bank_store: str, tmp_path: Path) -> Callable[[Change], str]:
+    """A copy of the store in which something was changed."""
 
-    def findings(change: Change) -> list[str]:
+    def changed(change: Change) -> str:
         place = str(shutil.copytree(bank_store, tmp_path / "store"))
         corpus = store.open_corpus(place)
         with open_writer(place) as writer:
@@ -33,9 +34,15 @@ def findings(bank_store: str, tmp_path: Path) -> Callable[[Change], list[str]]:
             )
             change(*(writer.group(path) for path in paths))
             writer.publish("changed by a test")
-        return list(verify(store.open_snapshot(place)))
+        return place
 
-    return findings
+    return changed
+
+
+@pytest.fixture
+def findings(changed: Callable[[Change], str]) -> Callable[[Change], list[str]]:
+    """What verify says of a copy of the store in which something was changed."""
+    return lambda change: list(verify(store.open_snapshot(changed(change))))
 
 
 def test_a_store_with_words_is_sound(bank_store: str) -> None:
@@ -57,34 +64,38 @@ def test_a_governor_outside_of_its_sentence_is_found(findings: Callable[[Change]
 
 
 @pytest.mark.parametrize("room", [1 << 22, 10])
-def test_a_wrong_strongest_word_is_found(
-    room: int, findings: Callable[[Change], list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(verify_words, "ROOM", room)
-
+def test_a_wrong_strongest_word_is_found(room: int, changed: Callable[[Change], str]) -> None:
     def change(_words: zarr.Group, strongest: zarr.Group, _relations: zarr.Group) -> None:
         array = array_of(strongest, "most_attended")
         array[0, 0, :4] = np.roll(np.asarray(array[0, 0, :4]), 1) + 1
 
-    assert any("strongest words of sentence 0" in finding for finding in findings(change))
+    corpus = store.open_corpus(changed(change))
+    assert any("strongest words of sentence 0" in finding for finding in wrong_words(corpus, [0], room=room))
 
 
-def test_words_of_a_long_sentence_are_checked_head_by_head(bank_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    corpus, shapes = store.open_corpus(bank_store), set()
-    whole = Corpus.word_pattern
+class Asked:
+    """A corpus, and the dims of the patterns that it was asked for."""
 
-    def seen(own: Corpus, sentence: int, *, layer: int | None = None, head: int | None = None) -> xr.DataArray:
-        pattern = whole(own, sentence, layer=layer, head=head)
-        shapes.add(pattern.dims)
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self.dims: set[tuple[Hashable, ...]] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._corpus, name)
+
+    def word_pattern(self, sentence: int, *, layer: int, head: int | None) -> xr.DataArray:
+        pattern = self._corpus.word_pattern(sentence, layer=layer, head=head)
+        self.dims.add(pattern.dims)
         return pattern
 
-    monkeypatch.setattr(Corpus, "word_pattern", seen)
-    assert list(wrong_words(corpus, [0, 1])) == []
-    assert shapes == {("head", "query_word", "key_word")}
-    shapes.clear()
-    monkeypatch.setattr(verify_words, "ROOM", 10)
-    assert list(wrong_words(corpus, [0, 1])) == []
-    assert shapes == {("query_word", "key_word")}
+
+@pytest.mark.parametrize(
+    ("room", "dims"), [(1 << 22, ("head", "query_word", "key_word")), (10, ("query_word", "key_word"))]
+)
+def test_words_of_a_long_sentence_are_checked_head_by_head(room: int, dims: tuple[str, ...], bank_store: str) -> None:
+    corpus: Any = Asked(store.open_corpus(bank_store))
+    assert list(wrong_words(corpus, [0, 1], room=room)) == []
+    assert corpus.dims == {dims}
 
 
 def test_a_wrong_count_is_found(findings: Callable[[Change], list[str]]) -> None:

@@ -211,6 +211,11 @@ def changes(two: ModelPair, statistic: str, source: str) -> Changes:
     return Changes(divergence, difference(two, statistic, source), most, of_most, labels, shares)
 
 
+def linked_changes(state: LinkState, two: ModelPair) -> Changes:
+    """The changes that a link is about."""
+    return changes(two, statistic_of(state, two), state.source)
+
+
 def ranked_heads(changed: Changes, by: str) -> list[tuple[int, int]]:
     """Every head, the most changed first; heads without a number last."""
     size = changed.divergence.mean if by == "divergence" else np.abs(changed.difference.change.mean)

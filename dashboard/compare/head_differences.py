@@ -9,7 +9,7 @@ import numpy as np
 from dash import dcc, html
 from numpy.typing import NDArray
 
-from dashboard.compare.data import Changes, changes, divergence_sample, ranked_heads, statistic_of
+from dashboard.compare.data import Changes, divergence_sample, linked_changes, ranked_heads, statistic_of
 from dashboard.compare.two_models import (
     LETTERS,
     MINUS,
@@ -55,9 +55,8 @@ _RELATION_ACCURACY = (
 )
 
 
-def changed_heads(state: LinkState, two: ModelPair) -> list[object]:
-    """The table and the heat map; computed at the first request."""
-    changed = changes(two, statistic_of(state, two), state.source)
+def changed_heads(state: LinkState, two: ModelPair, changed: Changes) -> list[object]:
+    """The table and the heat map."""
     return [
         _table(state, two, changed),
         _caption(state, two, changed),
@@ -293,7 +292,7 @@ def changed_most(state: LinkState, two: ModelPair) -> list[Any]:
 
 
 def _links_to_heads(state: LinkState, two: ModelPair) -> list[Any]:
-    changed = changes(two, statistic_of(state, two), state.source)
+    changed = linked_changes(state, two)
     links = []
     for head in ranked_heads(changed, "divergence")[:LINKED]:
         most = changed.most_difference

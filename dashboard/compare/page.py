@@ -8,7 +8,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.canvas.spec import Picture
-from dashboard.compare.data import most_different, statistic_of
+from dashboard.compare.data import linked_changes, most_different, statistic_of
 from dashboard.compare.feature_points import (
     SIMILARITY,
     BothFeatures,
@@ -271,7 +271,7 @@ def deferred_typed(context: Context) -> list[object]:
 def deferred_changes(context: Context) -> list[object]:
     """The heads that changed most."""
     two = pair_of(context)
-    return changed_heads(context.state, two) if two and two.same_heads else []
+    return changed_heads(context.state, two, linked_changes(context.state, two)) if two and two.same_heads else []
 
 
 def deferred_matching(context: Context) -> list[object]:

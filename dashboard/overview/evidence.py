@@ -4,7 +4,7 @@ Attention goes to its targets by weight and by value norm, as bars. Pictures are
 sentences of the corpus and its card, and of the most and the least faithful picture.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -333,9 +333,9 @@ def _pattern(corpus: Corpus, sentence: int, layer: int, head: int) -> NDArray[np
     return corpus.weights(sentence, layer=layer, head=head, queries=drawn)[:, : len(drawn)]
 
 
-def exceptions(corpus: Corpus, state: LinkState) -> list[object]:
-    """Sentences in which the clearest heads do not do as usual."""
-    texts, found = corpus.sentences.text.values, [each for each in examples_of(corpus) if each.is_exception]
+def exceptions(corpus: Corpus, state: LinkState, examples: Sequence[KindExample]) -> list[object]:
+    """Sentences in which the clearest heads do not do as usual, of their examples."""
+    texts, found = corpus.sentences.text.values, [each for each in examples if each.is_exception]
     if not found:
         return [html.P("The clearest heads do as usual in every short sentence.", className="caption")]
     items: list[Any] = [_exception(state, example, str(texts[example.unusual])) for example in found]

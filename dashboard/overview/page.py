@@ -13,6 +13,7 @@ from dashboard.overview.evidence import (
     HeadPictures,
     WhereAttentionGoes,
     every_head,
+    examples_of,
     exceptions,
     faithful_pictures,
     head_link,
@@ -69,7 +70,7 @@ CARDS = DeferredPart("cards", "a sentence of each head", cards, (), 348, outline
 UNUSUAL = DeferredPart(
     "unusual",
     "the least usual sentence of each kind",
-    lambda context: exceptions(context.corpus, context.state),
+    lambda context: exceptions(context.corpus, context.state, examples_of(context.corpus)),
     (),
     208,
     312,

@@ -15,6 +15,7 @@ from dashboard.ui.text import signed
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.results import cached
+from dashboard.web.state import LinkState
 from store import Corpus
 from store.dictionary import LEAST_AT_POSITION, LEAST_COUNTED, LEAST_SENTENCES
 from store.kernels.dictionary import MOST_OF_ONE
@@ -46,7 +47,11 @@ def dictionary_of(corpus: Corpus, layer: int, head: int) -> xr.Dataset:
 def dictionary_part(context: Context) -> list[object]:
     """What brings a query and a key together in the tables of the head, the strongest first."""
     corpus, state = context.corpus, context.state
-    found = dictionary_of(corpus, state.layer, state.head)
+    return draw_dictionary(corpus, state, dictionary_of(corpus, state.layer, state.head))
+
+
+def draw_dictionary(corpus: Corpus, state: LinkState, found: xr.Dataset) -> list[object]:
+    """The strongest pairs, distances and positions of a dictionary, see `Corpus.head_dictionary`."""
     pairs = pairs_of(found, "word_pair")
     of_positions: list[Any] = [
         _table((title,), [(f"{query} → {key}", *numbers) for query, key, *numbers in of_position])

@@ -2,13 +2,13 @@
 
 Every family is captured here, in the order of the calls: some modules do not know the number of their layer, and some are called as
 several layers. Modules that do not ask that interface are made to ask the same (`ModelParts.ask`). A pass attends as transformers' sdpa does, which never hands out
-a pattern; with other patterns of some heads where they are replaced; and by counting the patterns where these are `Sentences`.
+a pattern; with other patterns of some heads where they are replaced; or as it is told.
 """
 
 import math
 import threading
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -22,14 +22,14 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
-from ingest.encode.counted_attention import Sentences, attend_and_summarize
 from ingest.family.protocol import Place
-from store.kernels.bias import AttentionBias
 from store.schema.features import FIRST_KINDS
 
 #: (layer, head) -> its weights (query_token, key_token) instead of the pattern of its queries and keys; of zeros the head is off.
 Replaced = Mapping[tuple[int, int], NDArray[np.floating]]
 NOTHING: Replaced = MappingProxyType({})
+#: From the number of a layer, and its queries, keys and values (token, head, channel), the outputs of its heads, of the same dims.
+AttendInLayer = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 #: What transformers calls this way of attending.
 CAPTURED = "headscape"
 
@@ -69,36 +69,28 @@ class Pass:
     ----------
     replaced
         Patterns of some heads, in a pass without padding.
-    sentences, grams
-        Sentences without padding whose patterns are counted, in float32 on a CPU, with the `output_grams` of the model.
-    bias
-        What the model adds to logits, where patterns are counted.
+    instead
+        What attends instead of transformers, in a pass over one row of tokens.
     """
 
     capture: Capture = field(default_factory=Capture)
     replaced: Replaced = field(default_factory=dict)
-    sentences: Sentences | None = None
-    grams: Sequence[Tensor] = ()
-    bias: AttentionBias | None = None
+    instead: AttendInLayer | None = None
 
     def attend(self, module: nn.Module, vectors: "Heads", mask: Tensor | None, **options: Any) -> Tensor:
         """Outputs of the heads of the next layer, (sentence, token, head, channel)."""
         layer = len(self.capture.query)
         for name, tensor in zip(("query", "key", "value"), vectors.captured(), strict=True):
             getattr(self.capture, name).append(tensor)
-        if self.sentences is not None:
-            return self._count(layer, self.sentences)
+        if self.instead is not None:
+            query, key, value = (
+                of_layers[layer][0].contiguous()
+                for of_layers in (self.capture.query, self.capture.key, self.capture.value)
+            )
+            return self.instead(layer, query, key, value)[None]
         context, _ = sdpa_attention_forward(module, vectors.query, vectors.key, vectors.value, mask, **options)
         own = {head: weights for (of, head), weights in self.replaced.items() if of == layer}
         return _with_patterns(context, self.capture.value[layer], own) if own else context
-
-    def _count(self, layer: int, sentences: Sentences) -> Tensor:
-        query, key, value = (
-            of_layers[layer][0].contiguous() for of_layers in (self.capture.query, self.capture.key, self.capture.value)
-        )
-        bias = self.bias and self.bias.part(layer)
-        sentences.layers.append(attend_and_summarize(query, key, value, self.grams[layer], sentences, bias))
-        return sentences.layers[-1].context.unflatten(-1, value.shape[1:])[None]
 
 
 @dataclass(frozen=True)
@@ -190,7 +182,7 @@ def attend_in_pass(
     passing = _RUNNING.passing
     if passing is None:
         return None
-    added = None if passing.sentences is not None else mask().to(query.dtype)
+    added = None if passing.instead is not None else mask().to(query.dtype)
     return passing.attend(module, Heads(query, key, value, scaling), added, scaling=scaling)
 
 

@@ -5,7 +5,7 @@ every product, and on processors that are not Intel's uses half of their width: 
 Where torch has no oneDNN, layers stay as they are. Mixing ratios come from the patterns that were counted.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -107,9 +107,9 @@ class Counted:
     context: Tensor
 
 
-@dataclass
+@dataclass(frozen=True)
 class Sentences:
-    """Sentences one after the other, without padding, and what is counted of their patterns layer by layer.
+    """Sentences one after the other, without padding.
 
     Attributes
     ----------
@@ -121,7 +121,6 @@ class Sentences:
 
     lengths: NDArray[np.int64]
     flags: NDArray[np.uint8]
-    layers: list[Counted] = field(default_factory=list)
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -132,6 +131,34 @@ class Sentences:
     def positions(self) -> NDArray[np.int64]:
         """Position of each token in its sentence: (token,)."""
         return np.arange(len(self.flags)) - np.repeat(self.starts[:-1], self.lengths)
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Attends in the layers of a model on a CPU in float32.
+
+    Attributes
+    ----------
+    grams, bias
+        `output_grams` of the model, and what it adds to logits.
+    layers
+        What was counted of each layer in which it attended.
+    """
+
+    sentences: Sentences
+    grams: Sequence[Tensor]
+    bias: AttentionBias | None
+    layers: list[Counted] = field(default_factory=list)
+
+    def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """See `ingest.encode.capture.AttendInLayer`."""
+        self.layers.append(self.count(layer, query, key, value))
+        return self.layers[-1].context.unflatten(-1, value.shape[1:])
+
+    def count(self, layer: int, query: Tensor, key: Tensor, value: Tensor) -> Counted:
+        """What is stored of the patterns of a layer."""
+        bias = self.bias and self.bias.part(layer)
+        return attend_and_summarize(query, key, value, self.grams[layer], self.sentences, bias)
 
 
 def attend_and_summarize(

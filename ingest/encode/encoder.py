@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ingest.encode.capture import Capture
-from ingest.encode.counted_attention import CountedMixing, Sentences, attend_and_summarize
+from ingest.encode.counted_attention import CountedMixing, Counting, Sentences
 from ingest.encode.hooked_model import HookedModel, check_attention
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.errors import IngestError
@@ -226,7 +226,6 @@ class Encoder:
         self._counts = model.device.type == "cpu" if counts is None else counts
         self._grams, self._bias = model.output_grams(), model.bias
         if self._counts:
-            model.count_patterns(self._grams)
             self._mixing = list(map(CountedMixing.of, model.parts.layers))
         else:
             self._projections = model.output_projections()
@@ -266,9 +265,11 @@ class Encoder:
     def _counted(self, batch: "BatchTensors") -> Iterator["LayerNumbers"]:
         """Layer by layer, by counting patterns: in a pass without padding, in 16 bits after it, as the model attends in these."""
         sentences = Sentences(batch.real.sum(dim=-1).numpy(), batch.without_padding(batch.flags).numpy())
+        counting = Counting(sentences, self._grams, self._bias)
         in_pass = self.model.dtype == torch.float32
         if in_pass:
-            capture = self.model.run_counted(batch.without_padding(batch.token_ids), sentences)
+            token_ids = batch.without_padding(batch.token_ids)
+            capture = self.model.run_unpadded(token_ids, sentences.positions, counting.attend)
         else:
             capture = self.model.run(batch.token_ids, batch.mask)
         for layer, mixing in enumerate(self._mixing):
@@ -277,11 +278,7 @@ class Encoder:
                 for vectors in (capture.query, capture.key, capture.value, capture.layer_input, capture.projected)
             )
             query, key, value = (vectors.float() for vectors in (query, key, value))
-            counted = (
-                sentences.layers[layer]
-                if in_pass
-                else attend_and_summarize(query, key, value, self._grams[layer], sentences, self._of_layer(layer))
-            )
+            counted = counting.layers[layer] if in_pass else counting.count(layer, query, key, value)
             yield LayerNumbers(
                 query.transpose(0, 1),
                 key.transpose(0, 1),

@@ -16,8 +16,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ingest.encode.capture import CAPTURED, NOTHING, Capture, Pass, Replaced, attend_in_pass, keep, keep_point, running
-from ingest.encode.counted_attention import Sentences, can_pack, pack_linears
+from ingest.encode.capture import (
+    CAPTURED,
+    NOTHING,
+    AttendInLayer,
+    Capture,
+    Pass,
+    Replaced,
+    attend_in_pass,
+    keep,
+    keep_point,
+    running,
+)
+from ingest.encode.counted_attention import can_pack, pack_linears
 from ingest.encode.loading import class_names, classifier_class, find_device, find_dtype, load_model
 from ingest.family.protocol import LayerParts, Place
 from ingest.run.checkpoint import Checkpoint, longest_input
@@ -94,8 +105,6 @@ class HookedModel:
         self.layers: int = self.config.num_hidden_layers
         self.heads: int = self.config.num_attention_heads
         self.channels: int = self.config.hidden_size // self.heads
-        self._grams: Sequence[Tensor] = ()
-        self._counted_bias: AttentionBias | None = None
         for layer in self._layers:
             keep(Place(layer.module, of_input=True), lambda capture, vectors: capture.layer_input.append(vectors))
             keep(Place(layer.output), lambda capture, vectors: capture.projected.append(vectors))
@@ -139,18 +148,10 @@ class HookedModel:
         kinds = {"token_type_ids": segment} if self.parts.has_token_types else {}
         return self._pass(passing, input_ids=token_ids, attention_mask=mask, **kinds)
 
-    def count_patterns(self, grams: Sequence[Tensor]) -> None:
-        """From now on `run_counted` can be called, on a CPU in float32; `grams` are the model's `output_grams`."""
-        self._grams, self._counted_bias = grams, self.bias
-
-    def run_counted(self, token_ids: Tensor, sentences: Sentences) -> Capture:
-        """One forward pass over the tokens of `sentences` (token,), whose patterns are counted.
-
-        The tensors captured are of one sentence.
-        """
-        positions = torch.from_numpy(self.parts.positions(token_ids.numpy(), sentences.positions))
-        passing = Pass(sentences=sentences, grams=self._grams, bias=self._counted_bias)
-        return self._pass(passing, input_ids=token_ids[None], position_ids=positions[None])
+    def run_unpadded(self, token_ids: Tensor, place_in_sentence: NDArray[np.int64], attend: AttendInLayer) -> Capture:
+        """One forward pass on a CPU over sentences one after the other (token,), captured as one: `attend` keeps them apart."""
+        positions = torch.from_numpy(self.parts.positions(token_ids.numpy(), place_in_sentence))
+        return self._pass(Pass(instead=attend), input_ids=token_ids[None], position_ids=positions[None])
 
     def attention_error(self) -> float:
         """Largest difference between a weight of transformers' own pattern and that of the captured queries and keys, in float32.

@@ -84,12 +84,12 @@ def processes() -> Executor:
     return workers[0] if workers else process_pool()
 
 
-def new_processes() -> Executor:
-    """Processes, one per core: each takes seconds to import the libraries.
+def new_processes(count: int | None = None) -> Executor:
+    """So many processes, by default one per core: each takes seconds to import the libraries.
 
     Started anew, not forked: icechunk's and torch's threads do not survive that.
     """
-    return ProcessPoolExecutor(cpu_count(), mp_context=get_context("spawn"), initializer=begin_in_pool)
+    return ProcessPoolExecutor(count or cpu_count(), mp_context=get_context("spawn"), initializer=begin_in_pool)
 
 
 @cache

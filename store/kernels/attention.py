@@ -337,6 +337,7 @@ def strongest_pairs(
     *,
     count: int,
     bias: AttentionBias | None = None,
+    at_once: int = AT_ONCE,
 ) -> Pairs:
     """Pairs with the largest logits (see `attention_logits`), each combination of wordpieces at its largest; none with a hidden key.
 
@@ -348,17 +349,17 @@ def strongest_pairs(
         (sentence, token): row of the token axis, -1 for padding.
     admitted
         The pairs to choose from.
-    count
-        Number of ranks.
+    count, at_once
+        Number of ranks, and pairs of tokens that are looked at once: of a batch with more, some queries of a sentence.
 
     Returns
     -------
     (head, rank), largest logit first. Weights are those of the softmax over all tokens of the sentence.
     """
     sentences, tokens = rows.shape
-    if rows.size * tokens <= AT_ONCE:
+    if rows.size * tokens <= at_once:
         return _at(attention_logits(query, key, bias=bias), admitted.whole, rows, count)
-    parts, step, every = [], max(1, AT_ONCE // tokens), np.arange(tokens)
+    parts, step, every = [], max(1, at_once // tokens), np.arange(tokens)
     for own in (slice(index, index + 1) for index in range(sentences)):
         for first in range(0, tokens, step):
             some = slice(first, first + step)
@@ -441,9 +442,8 @@ def _strongest_of(candidates: Pairs, head: int, pieces: NDArray[np.integer], cou
     query, key = candidates.query_token[head, there], candidates.key_token[head, there]
     among = there[distinct_largest(candidates.logit[head, there], combine(pieces[query], pieces[key]), count=count)]
     tokens = (_filled(each[head, among], count, -1) for each in (candidates.query_token, candidates.key_token))
-    return Pairs(
-        *tokens, *(_filled(each[head, among], count, np.nan) for each in (candidates.logit, candidates.weight))
-    )
+    numbers = (_filled(each[head, among], count, np.nan) for each in (candidates.logit, candidates.weight))
+    return Pairs(*tokens, *numbers)
 
 
 def _filled(array: NDArray[Number], count: int, fill: float) -> NDArray[Number]:
