@@ -1,4 +1,4 @@
-"""The tables of docs/heads.md, from a store with rules and roles: `STORE=... python -m tests.bench roles`."""
+"""The figures of docs/heads.md, from a store with rules and roles: `STORE=... python -m tests.bench roles`."""
 
 import numpy as np
 import xarray as xr
