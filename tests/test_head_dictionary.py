@@ -158,7 +158,8 @@ def test_a_dictionary_without_pairs_says_what_to_do_and_lists_the_distances_that
         nothing | {"offset_logit": ("offset", scores)}, coords={"offset": offsets}, attrs={"sentences": 2}
     )
     monkeypatch.setattr(dictionary, "dictionary_of", lambda *_: sparse)
-    page = str(dictionary_part(resolve(ServedStore(roles_store), "/head", "?layer=1&head=0")))
+    context = resolve(ServedStore(roles_store), "/head", "?layer=1&head=0")
+    page = str(dictionary_part(context.corpus, context.state))
     assert "No pair occurs often enough. Ingest more sentences." in page
     assert "Distances of the key: itself +2.0, 1 back +1.0." in page
 

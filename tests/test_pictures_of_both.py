@@ -36,7 +36,7 @@ def context_of(served_store: ServedStore, models: Snapshot, own: str, other: str
 
 
 def both(context: Context) -> ModelPair:
-    two = pair_of(context)
+    two = pair_of(context.snapshot, context.corpus, context.state)
     assert two is not None
     return two
 

@@ -146,7 +146,7 @@ def waiting_of_two(request: pytest.FixtureRequest, three_models: str, models: Sn
     query, text_of = WAITING_IN_BOTH[request.param]
     search = f"?model={key_of(models, 'tiny')}&other={key_of(models, 'second')}&{query}"
     context = resolve(_seen(request, ServedStore(three_models)), "compare", search)
-    two = pair_of(context)
+    two = pair_of(context.snapshot, context.corpus, context.state)
     assert two is not None
     return str(text_of(read(context, two)))
 

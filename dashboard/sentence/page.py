@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import dash_mantine_components as dmc
 from dash import dcc, html
@@ -24,8 +23,8 @@ from dashboard.sentence.controls import (
 from dashboard.sentence.curve_chart import CURVE
 from dashboard.sentence.curve_chart import register as register_curve
 from dashboard.sentence.encoder import encodable_sentences, has_no_vectors, shown_sentence
-from dashboard.sentence.finder import choices, finder, search_of
-from dashboard.sentence.heads import about_head, opening_of, ranking_panel, sentence_href, with_default_sentence
+from dashboard.sentence.finder import finder, search_of
+from dashboard.sentence.heads import about_head, opened_state, opening_of, ranking_panel, sentence_href
 from dashboard.sentence.likeness import LIKENESS, likeness_panel
 from dashboard.sentence.likeness import register as register_likeness
 from dashboard.sentence.marks import marks_notice
@@ -48,7 +47,7 @@ from dashboard.sentence.vector import VECTOR, vector_panel
 from dashboard.sentence.vector import register as register_vector
 from dashboard.sentence.why import WHY, why_panel
 from dashboard.sentence.without import WITHOUT, without_panel
-from dashboard.topic import Topic, read_then_draw
+from dashboard.topic import Choices, Topic, Views, read_then_draw
 from dashboard.ui.controls import info, other_sentences
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.files import provenance_of
@@ -87,12 +86,14 @@ _ENCODED = (
 _FROM_STORE = "weights computed from the stored queries and keys"
 
 
-def picture(context: Context) -> dict[str, Any] | None:
-    """What the views of a sentence draw; None where a figure takes their place, or until the model is loaded."""
-    corpus, state = context.corpus, context.state
-    if state.show == "mixing" or waits(context):
-        return None
-    return sentence_picture(read_shown(context)) | provenance_of(context.snapshot, corpus, state)
+def views(context: Context) -> Views:
+    """What the views of a sentence draw, None where a figure takes their place; until the model is loaded, what waits for it."""
+    if waits(context):
+        return None, [deferred(context, TYPED, ready=False)]
+    if context.state.show == "mixing":
+        return None, []
+    origin = provenance_of(context.snapshot, context.corpus, context.state)
+    return sentence_picture(read_shown(context)) | origin, []
 
 
 @dataclass(frozen=True)
@@ -218,6 +219,11 @@ def _read_shown(context: Context) -> tuple[ShownSentence | None, str]:
         return None, str(refusal)
 
 
+def choices(page: SentencePage) -> Choices:
+    """The value of the ranking control, and its default."""
+    return {"by": page.state.by or ORDER}, {"by": ORDER}
+
+
 def draw(page: SentencePage) -> Page:
     """The page; where a typed text cannot be encoded, the reason and the text field."""
     state, found = page.state, [html.H2("Find a sentence"), page.found]
@@ -269,11 +275,6 @@ def _named_texts(text: str, second: str) -> list[object]:
         return [text]
     names = (html.Span(f"{letter} ", className="caption") for letter in "AB")
     return [next(names), text, " ", next(names), second]
-
-
-def before_views(context: Context) -> list[object]:
-    """What takes the place of the views until the model is loaded; nothing afterwards."""
-    return [deferred(context, TYPED, ready=False)] if waits(context) else []
 
 
 def _how_to_read(show: str) -> list[str | html.Button]:
@@ -390,11 +391,10 @@ SENTENCE = Topic(
     docs="links.md#sentence",
     layout=read_then_draw(read, draw),
     links=PageLinks(always=frozenset({"layer"}), marked="sentence"),
-    open=with_default_sentence,
+    open=opened_state,
     href=sentence_href,
     choices=choices,
-    sentence=picture,
-    before_sentence=before_views,
+    sentence=views,
     deferred=(REVIEW, FOUND, TYPED, WHY, WITHOUT, SAMPLED, CURVE, VECTOR, LIKENESS),
     routes=(register, register_curve, register_vector, register_likeness),
 )

@@ -27,12 +27,11 @@ from dashboard.statistics.shown import (
     Numbers,
     StatisticsPage,
     WholeCorpus,
-    choices,
     is_counted,
     read,
     read_numbers,
 )
-from dashboard.topic import Topic, read_then_draw
+from dashboard.topic import Choices, Topic, read_then_draw
 from dashboard.ui.charts import chart, heat_map, heat_map_height
 from dashboard.ui.controls import choice, head_choices, info, statistic_choice, statistic_info
 from dashboard.ui.deferred import job_place
@@ -131,6 +130,11 @@ def _interval(grid: HeadGrid, head: tuple[int, int], unit: str) -> str:
         return ""
     between = written_interval(grid.interval, head, unit)
     return f" ({between})" if between else ""
+
+
+def choices(shown: StatisticsPage) -> Choices:
+    """The value of the choice of a statistic, and its default."""
+    return {"statistic": shown.statistic}, {"statistic": shown.standard}
 
 
 def draw(shown: StatisticsPage) -> Page:

@@ -126,8 +126,8 @@ class StatisticsPage:
     ----------
     layers, heads
         How many the model has.
-    statistic, against
-        The shown statistic, and the one that can be subtracted from it.
+    statistic, standard, against
+        The shown statistic, the one that is shown without a choice, and the one that can be subtracted.
     models
         Titles of the models that can be subtracted, by their keys.
     contrasts
@@ -146,6 +146,7 @@ class StatisticsPage:
     layers: int
     heads: int
     statistic: str
+    standard: str
     against: str | None
     models: Mapping[str, str]
     contrasts: Mapping[str, str]
@@ -174,6 +175,7 @@ def read(context: Context) -> StatisticsPage:
         layers=corpus.layers,
         heads=corpus.heads,
         statistic=statistic,
+        standard=standard_statistic(corpus),
         against=compared_with(state, statistic),
         models={name: titles[name] for name in comparable(context.snapshot, corpus)},
         contrasts=label_contrasts(corpus, state),
@@ -224,13 +226,6 @@ def _read_whole(context: Context, part: Part) -> WholeCorpus:
         arrival=arrival,
         reach=[] if isinstance(arrival, Unmade) else reach_section(context),
     )
-
-
-def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
-    """The value of the choice of a statistic, and its default."""
-    return {"statistic": shown_statistic(context.state, context.corpus)}, {
-        "statistic": standard_statistic(context.corpus)
-    }
 
 
 def shown_part(counts: PartCounts, corpus: Corpus, where: str | None, *, first: bool) -> Part:
