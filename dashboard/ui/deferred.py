@@ -6,7 +6,6 @@ has a line of text until it is done. Both say how far the work is (`work.py`), c
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal, TypeVar
 
 import dash_mantine_components as dmc
@@ -97,9 +96,10 @@ def of_corpus(compute: Callable[[Corpus, LinkState], list[object]]) -> Compute:
 
 def deferred(context: Context, part: DeferredPart, *, ready: bool | None = None) -> html.Div:
     """The part where it was computed before, or where it is `ready`; else its skeleton."""
+    corpus, state = context.corpus, context.state
     if ready is None:
-        ready = (part.ready or partial(was_computed, part=part))(context.corpus, context.state)
-    content: Any = part.compute(context) if ready else waiting(context.corpus, context.state, part)
+        ready = part.ready(corpus, state) if part.ready else was_computed(corpus, state, part)
+    content: Any = part.compute(context) if ready else waiting(corpus, state, part)
     return html.Div(content, id={"place": part.name}, className="deferred", style=_reserved(part))
 
 
