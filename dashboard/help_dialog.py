@@ -45,12 +45,12 @@ CITATION = _TREE / "CITATION.cff"
 _LOADING = "Loading ..."
 
 
-def dialogs(topics: Iterable[Topic]) -> list[object]:
+def dialogs(topics: Iterable[Topic[Any]]) -> list[object]:
     """Help and the tour, closed, and the store by which the browser asks for their content (assets/web/help.mjs)."""
     return [dcc.Store(id="asked-help"), _help(topics), _tour()]
 
 
-def _help(topics: Iterable[Topic]) -> html.Dialog:
+def _help(topics: Iterable[Topic[Any]]) -> html.Dialog:
     pages = {f"g {topic.letter}": topic.title for topic in topics}
     named: Any = {"aria-labelledby": "help-title"}
     keys = [
@@ -154,7 +154,7 @@ def register(app: Dash, served_store: ServedStore) -> None:
     ) -> tuple[list[object], list[object]]:
         try:
             context = resolve(served_store, pathname, search, snapshot_of(shown))
-            parts = draw_tour(read_tour(context)), [glossary(terms_of(context.corpus))]
+            parts = draw_tour(read_tour(context.corpus, context.state)), [glossary(terms_of(context.corpus))]
         except Exception as error:
             return [problem(error)], [problem(error)]
         tour, listed = (

@@ -6,7 +6,7 @@
 import json
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -24,12 +24,12 @@ from dashboard.lessons.page import LESSONS
 from dashboard.models.page import MODELS
 from dashboard.notes.page import NOTES, notes_version
 from dashboard.overview.page import OVERVIEW
-from dashboard.points.page import HEADS, head_topic
+from dashboard.points.page import HEADS, EndOfRole, head_topic
 from dashboard.programs import routes as programs
 from dashboard.relations.page import RELATIONS
 from dashboard.sentence.charts import head_positions
 from dashboard.sentence.page import SENTENCE
-from dashboard.sentence.replaced_head import REPLACED, replaced_head
+from dashboard.sentence.replaced_head import REPLACED, is_asked, replaced_head
 from dashboard.server_page.page import SERVER
 from dashboard.statistics.head_panel import head_statistics
 from dashboard.statistics.page import STATISTICS_OF_HEADS
@@ -54,7 +54,7 @@ TOPICS = topics_by_name(
     OVERVIEW,
     LESSONS,
     HEADS,
-    head_topic(head_statistics, head_positions, replaced_head, (REPLACED,)),
+    head_topic(head_statistics, head_positions, EndOfRole(REPLACED, is_asked, replaced_head)),
     STATISTICS_OF_HEADS,
     HEAD_MAP,
     RELATIONS,
@@ -91,31 +91,38 @@ class TabLink:
 def page_content(served_store: ServedStore, link: TabLink) -> dict[str, Any]:
     """Everything on screen that a link changes, by the names that the browser's script reads."""
     try:
-        context = _opened(resolve(served_store, link.pathname, link.search, link.snapshot))
+        context = opened(resolve(served_store, link.pathname, link.search, link.snapshot))
     except Exception as error:
         return {"picture": None, "sentence": None, "message": None} | _error_page(error)
     return in_names_of(context.corpus, _picture(context) | _text(context, link.search, served_store.newest))
 
 
-def _opened(context: Context) -> Context:
-    """The context of a page as it opens, where the page chooses what its link leaves open."""
-    open_page = TOPICS[context.state.page].open
-    return open_page(context) if open_page else context
+def opened(context: Context) -> Context:
+    """The context of a page as it opens, where the page chooses what a bare link leaves open."""
+    open_page = TOPICS[context.state.page].open if context.bare else None
+    state = open_page(context.snapshot, context.corpus, context.state) if open_page else None
+    return context if state is None else replace(context, state=state, completed=True)
+
+
+def _read(context: Context) -> Any:
+    """What the page of a link reads: once for its picture, its texts and its controls."""
+    page = context.state.page
+    return context.share(("page", page), lambda: TOPICS[page].layout.read(context))
 
 
 def picture_of(context: Context) -> Picture | None:
     """What the canvas shows; None on a page without a picture, and where no picture has been computed."""
     picture = TOPICS[context.state.page].picture
-    return picture(context) if picture else None
+    return picture(_read(context)) if picture else None
 
 
 def _picture(context: Context) -> dict[str, Any]:
     try:
         picture = _for_reader(lambda: picture_of(context))
-        topic = TOPICS[context.state.page]
-        message = condensed(topic.before_sentence(context), "message") if topic.before_sentence else None
-        sentence = topic.sentence(context) if topic.sentence else None
-        return {"picture": picture and picture.json(), "sentence": sentence, "message": message or None}
+        views = TOPICS[context.state.page].sentence
+        sentence, before = views(context) if views else (None, [])
+        message = condensed(before, "message") or None
+        return {"picture": picture and picture.json(), "sentence": sentence, "message": message}
     except Exception as error:
         return {"picture": None, "sentence": None, "message": condensed([problem(error)], "message")}
 
@@ -123,13 +130,14 @@ def _picture(context: Context) -> dict[str, Any]:
 def _text(context: Context, search: str, newest: str) -> dict[str, Any]:
     try:
         topic = TOPICS[context.state.page]
-        page = _for_reader(lambda: topic.layout(context))
+        page = _for_reader(lambda: topic.layout.draw(_read(context)))
         above = [*shell.notices([*context.every_notice, *page.notices]), *page.above]
         parts = {"above": above, "beside": page.beside, "below": page.below}
-        navigation = shell.navigation(context, TOPICS)
+        navigation = shell.navigation(context.snapshot, context.corpus, context.state, TOPICS)
         parts |= {"navigation": navigation, "drawer": shell.drawer(navigation, context.snapshot, context.state, newest)}
         parts |= {"header": shell.what_is_shown(context.snapshot, context.corpus, context.state, newest)}
-        what = {"shown": shell.shown(context, topic, search, page.notices), "title": title_of(page.above)}
+        shown = shell.shown(context, topic, _read(context), search, page.notices)
+        what = {"shown": shown, "title": title_of(page.above)}
         return _condensed(parts) | what
     except Exception as error:
         if isinstance(error, Refusal) and error.status == FORBIDDEN:
@@ -228,7 +236,7 @@ def follow_links(app: Dash, served_store: ServedStore) -> None:
     _follow_address(app)
     parts = {part.name: part for topic in topics for part in topic.deferred}
     works = {kind: work for topic in topics for kind, work in topic.jobs.items()}
-    deferred.register(app, served_store, parts, works, _opened)
+    deferred.register(app, served_store, parts, works, opened)
     for add in (add for topic in topics for add in topic.callbacks):
         add(app)
     _follow_painting(app, served_store)
@@ -287,9 +295,9 @@ def _follow_painting(app: Dash, served_store: ServedStore) -> None:
     def add(painted: Painted | None, pathname: Text | None, search: Text | None, shown: Shown | None) -> list[object]:
         if not (painted and painted.after):
             return []
-        context = _opened(resolve(served_store, pathname, search, snapshot_of(shown)))
+        context = opened(resolve(served_store, pathname, search, snapshot_of(shown)))
         after = TOPICS[context.state.page].after_picture
-        return condensed(after(context) if after else [], "after-picture")
+        return condensed(after(_read(context)) if after else [], "after-picture")
 
 
 def _follow_choices(app: Dash) -> None:

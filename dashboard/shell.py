@@ -38,7 +38,7 @@ NOTES: Any = {"aria-haspopup": "dialog", "title": "Notes on this view, saved vie
 POLL_MILLISECONDS = 5_000
 
 
-def layout(topics: Iterable[Topic], *, signs_in: bool = False, named: bool = False) -> dmc.MantineProvider:
+def layout(topics: Iterable[Topic[Any]], *, signs_in: bool = False, named: bool = False) -> dmc.MantineProvider:
     """The empty shell. The browser fills in the page and the header, by the link.
 
     `named`: every request is of a known person, whom the header names; `signs_in`: who can sign out.
@@ -145,20 +145,19 @@ def _header(account: list[object]) -> html.Div:
     )
 
 
-def navigation(context: Context, topics: Mapping[str, Topic]) -> list[html.A]:
+def navigation(snapshot: Snapshot, corpus: Corpus, state: LinkState, topics: Mapping[str, Topic[Any]]) -> list[html.A]:
     """Links to the pages, with the same model, head and snapshot, and to the page's documentation.
 
     That to page Sentence is as it opens, where no head was chosen.
     """
-    state = context.state
     pages = [
-        _page_link(topic, topic.href(context) if topic.href else state.on(topic.name).href, state.page)
+        _page_link(topic, topic.href(snapshot, corpus, state) if topic.href else state.on(topic.name).href, state.page)
         for topic in _opened_by(current_person(), topics.values())
     ]
     return [*pages, *_documentation_link(topics[state.page])]
 
 
-def _opened_by(person: Person, topics: Iterable[Topic]) -> list[Topic]:
+def _opened_by(person: Person, topics: Iterable[Topic[Any]]) -> list[Topic[Any]]:
     """The pages that somebody may open."""
     return [topic for topic in topics if person.writes or not topic.for_authors]
 
@@ -168,13 +167,13 @@ def drawer(navigation: list[html.A], snapshot: Snapshot, state: LinkState, newes
     return [*navigation, *_open_newest(snapshot, state, newest, "page-link")]
 
 
-def _page_link(topic: Topic, href: str, shown_page: str) -> html.A:
+def _page_link(topic: Topic[Any], href: str, shown_page: str) -> html.A:
     current: Any = {"aria-current": "page"} if topic.name == shown_page else {}
     letter: Any = {"data-letter": topic.letter, FOLLOWED: ""}
     return html.A(topic.title, href=href, className="page-link", **current, **letter)
 
 
-def _documentation_link(topic: Topic) -> list[html.A]:
+def _documentation_link(topic: Topic[Any]) -> list[html.A]:
     """What the page's numbers and controls mean; no link where the documentation is not there."""
     href = address(topic.docs)
     title = f"{topic.title}: what its numbers and controls mean"
@@ -183,9 +182,12 @@ def _documentation_link(topic: Topic) -> list[html.A]:
     )
 
 
-def shown(context: Context, topic: Topic, search: str, of_page: tuple[str, ...] = ()) -> dict[str, object]:
+def shown(
+    context: Context, topic: Topic[Any], read: object, search: str, of_page: tuple[str, ...] = ()
+) -> dict[str, object]:
     """What the page shows, for the browser: the value of every field and the defaults that depend on the store.
 
+    `read` is what the page has read, `of_page` are its notices.
     The browser makes no new link of a control that already has its value, and leaves defaults out of links. It replaces
     a link with invalid values, `written`, by `link`.
     """
@@ -195,12 +197,15 @@ def shown(context: Context, topic: Topic, search: str, of_page: tuple[str, ...] 
         fields |= {"view": context.view, "tokens": min(state.tokens, context.corpus.n_tokens)}
     defaults: dict[str, object] = {"view": next(iter(context.corpus.views), None)}
     if topic.choices:
-        chosen, standard = topic.choices(context)
+        chosen, standard = topic.choices(read)
         fields, defaults = fields | chosen, defaults | standard
     if context.completed:  # a bare link, by what its page has chosen
         link = f"?{urlsplit(state.href).query}"
+    elif of_page:
+        selected = topic.selection(read) if topic.selection else valid_fields(context.corpus, state)
+        link = valid_search(state.with_(**selected), search)
     else:
-        link = valid_search(context, topic, search, of_page) if context.every_notice or of_page else search
+        link = valid_search(state, search) if context.every_notice else search
     written = {} if link == search else {"written": search}
     link_parts = {"path": urlsplit(state.href).path, "link": link[:MAX_QUERY]}
     role = {"writes": current_person().writes}
@@ -271,9 +276,8 @@ def notices(sentences: Sequence[str]) -> list[dmc.Alert]:
     return [dmc.Alert(content, color="orange", variant="light", mb="sm")]
 
 
-def valid_search(context: Context, topic: Topic, search: str, of_page: tuple[str, ...]) -> str:
-    """The query string of a link without the invalid values that the notices name, those `of_page` too."""
-    state = context.state.with_(**(topic.selection or valid_fields)(context)) if of_page else context.state
+def valid_search(state: LinkState, search: str) -> str:
+    """The query string of a link without the invalid values that notices name: of the fields that it holds, those of its state."""
     written = dict(parse_qsl(search.lstrip("?"))).keys()
     fields = {name: text for name, text in parse_qsl(urlsplit(state.href).query) if name in written}
     return f"?{encode_fields(fields)}" if fields else ""

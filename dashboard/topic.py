@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from dash import Dash
 from flask import Flask
@@ -14,20 +14,37 @@ from dashboard.ui.work import Job, WorkKind
 from dashboard.web.context import Context
 from dashboard.web.paths import PageLinks
 from dashboard.web.served_store import ServedStore
+from dashboard.web.state import LinkState
+from store import Corpus, Snapshot
 
 #: Values of a page's controls that its link does not hold, and the defaults that depend on the store.
 Choices = tuple[dict[str, object], dict[str, object]]
-Parts = Callable[[Context], list[object]]
+#: What a link shows in the views of a sentence, and what takes their place until it is there.
+Views = tuple[dict[str, Any] | None, list[object]]
+#: What a page reads, and what it draws from that.
 T = TypeVar("T")
+D = TypeVar("D")
 
 
-def read_then_draw(read: Callable[[Context], T], draw: Callable[[T], Page]) -> Callable[[Context], Page]:
-    """The layout of a page that reads everything first and is drawn from these values, without the corpus."""
-    return lambda context: draw(read(context))
+@dataclass(frozen=True)
+class Drawing(Generic[T, D]):
+    """What is drawn from values that are read before: whoever draws goes to no corpus and to no server."""
+
+    read: Callable[[Context], T]
+    draw: Callable[[T], D]
+
+    def __call__(self, context: Context) -> D:
+        """What is drawn of a link."""
+        return self.draw(self.read(context))
+
+
+def read_then_draw(read: Callable[[Context], T], draw: Callable[[T], D]) -> Drawing[T, D]:
+    """The layout of a page, or the content of a part, that is read first and then drawn from these values."""
+    return Drawing(read, draw)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Topic:
+class Topic(Generic[T]):
     """A page, declared once.
 
     Attributes
@@ -41,11 +58,11 @@ class Topic:
     docs
         Its page in `docs/`, with the heading about it where it has one: `statistics.md`, `links.md#sentence`.
     layout
-        The texts and charts of the page.
+        The texts and charts of the page. What it reads is read once, also for `choices`, `selection` and the picture.
     links
         What is particular to its links.
     open
-        The context of the page as it opens, where the page chooses what a bare link leaves open.
+        The state that a bare link opens, where the page chooses what the link leaves open; None where it has nothing to choose.
     href
         The link of the navigation to it, where it is not just the same state on this page.
     choices
@@ -56,8 +73,8 @@ class Topic:
         What the canvas shows; None where no picture has been computed.
     after_picture
         What follows below the picture once it is painted.
-    sentence, before_sentence
-        What the views of a sentence show, and what takes their place until it is there.
+    sentence
+        What the views of a sentence show.
     deferred
         Parts that may take long and are filled after the page.
     jobs
@@ -74,16 +91,15 @@ class Topic:
     title: str
     letter: str
     docs: str
-    layout: Callable[[Context], Page]
+    layout: Drawing[T, Page]
     links: PageLinks = field(default_factory=PageLinks)
-    open: Callable[[Context], Context] | None = None
-    href: Callable[[Context], str] | None = None
-    choices: Callable[[Context], Choices] | None = None
-    selection: Callable[[Context], dict[str, object]] | None = None
-    picture: Callable[[Context], Picture | None] | None = None
-    after_picture: Parts | None = None
-    sentence: Callable[[Context], dict[str, Any] | None] | None = None
-    before_sentence: Parts | None = None
+    open: Callable[[Snapshot, Corpus, LinkState], LinkState | None] | None = None
+    href: Callable[[Snapshot, Corpus, LinkState], str] | None = None
+    choices: Callable[[T], Choices] | None = None
+    selection: Callable[[T], dict[str, object]] | None = None
+    picture: Callable[[T], Picture | None] | None = None
+    after_picture: Callable[[T], list[object]] | None = None
+    sentence: Callable[[Context], Views] | None = None
     deferred: tuple[DeferredPart, ...] = ()
     jobs: Mapping[WorkKind, Callable[[Context, Job], list[object]]] = field(default_factory=dict)
     routes: tuple[Callable[[Flask, ServedStore], None], ...] = ()
@@ -100,7 +116,7 @@ class Topic:
                 )
 
 
-def topics_by_name(*topics: Topic) -> dict[str, Topic]:
+def topics_by_name(*topics: Topic[Any]) -> dict[str, Topic[Any]]:
     """The topics in their order. ValueError where two have the same name, title, letter or deferred part."""
     parts = [part.name for topic in topics for part in topic.deferred]
     names = {part: [getattr(topic, part) for topic in topics] for part in ("name", "title", "letter")}

@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 
 from dashboard.points.arrangement import arrangement, value_text
 from dashboard.points.head_tokens import HeadTokens, column_of
-from dashboard.points.page import all_heads, picture_of_heads
+from dashboard.points.page import all_heads, picture_of_heads, read_heads
 from dashboard.points.point_set import values
 from dashboard.points.shown import ShownPoints
 from dashboard.web.context import Context, resolve
@@ -86,7 +86,7 @@ def test_a_head_without_a_value_shows_none() -> None:
 def test_panels_have_the_labels_of_their_heads_in_the_corner_and_on_hover(tiny_store: str) -> None:
     served_store = ServedStore(tiny_store)
     served_store.snapshot().corpus().head_labels = HEAD_LABELS
-    picture = picture_of_heads(resolve(served_store, "heads", ""))
+    picture = picture_of_heads(read_heads(resolve(served_store, "heads", "")))
     assert picture is not None
     assert [panel.tag for panel in picture.panels] == LABELS.ravel().tolist()
     assert [panel.summary.split("attends")[0] for panel in picture.panels] == [
@@ -95,7 +95,9 @@ def test_panels_have_the_labels_of_their_heads_in_the_corner_and_on_hover(tiny_s
 
 
 def test_another_order_asks_for_no_other_points(tiny_store: str) -> None:
-    default, sorted_ = (picture_of_heads(context_of(tiny_store, search)) for search in ("", "?arranged=entropy"))
+    default, sorted_ = (
+        picture_of_heads(read_heads(context_of(tiny_store, search))) for search in ("", "?arranged=entropy")
+    )
     assert default is not None
     assert sorted_ is not None
     assert default.points == sorted_.points
@@ -115,9 +117,9 @@ def test_selected_points_are_counted_in_the_shown_heads_alone(tiny_store: str) -
 
 def test_where_no_head_passes_there_is_a_way_back_to_all(tiny_store: str) -> None:
     context = context_of(tiny_store, "?arranged=entropy&above=999")
-    assert picture_of_heads(context) is None
-    assert "Show all heads" in str(all_heads(context).above)
-    assert "0 of 4 heads" in str(all_heads(context).above)
+    assert picture_of_heads(read_heads(context)) is None
+    assert "Show all heads" in str(all_heads(read_heads(context)).above)
+    assert "0 of 4 heads" in str(all_heads(read_heads(context)).above)
 
 
 def test_a_raster_shows_the_heads_that_are_asked_for(client: FlaskClient, base: str) -> None:

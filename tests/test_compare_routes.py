@@ -118,7 +118,9 @@ def served_store(three_models: str) -> ServedStore:
 
 def test_without_a_choice_the_model_before_is_the_other(served_store: ServedStore, alike: ModelPair) -> None:
     context = resolve(served_store, "/compare", "")
-    assert pair_of(context) == ModelPair(context.corpus, context.snapshot.corpus(alike.other.name))
+    assert pair_of(context.snapshot, context.corpus, context.state) == ModelPair(
+        context.corpus, context.snapshot.corpus(alike.other.name)
+    )
     assert context.notices == ()
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.compare.page import deferred_typed
+from dashboard.compare.parts import deferred_typed
 from dashboard.compare.sentences import typed_sentences
 from dashboard.compare.two_models import ModelPair
 from dashboard.sentence.encoder import Encoder, TypedSentences

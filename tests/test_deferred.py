@@ -81,8 +81,8 @@ def test_a_part_of_another_value_of_its_fields_is_computed_anew(served_store: Se
 
 
 def test_a_part_with_an_outline_shows_it_while_it_waits(served_store: ServedStore) -> None:
-    part = replace(PART, outline=lambda _: ["an outline"])
-    assert "an outline" in str(waiting(context(served_store), part))
+    part, here = replace(PART, outline=lambda *_: ["an outline"]), context(served_store)
+    assert "an outline" in str(waiting(here.corpus, here.state, part))
 
 
 def test_work_ends_at_the_step_where_its_reader_cancels(served_store: ServedStore) -> None:

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser import Open
+from tests.standing import settled
 
 #: What a reader sees of a page, each with its place: left and top, in pixels.
 WORDS = """(root) => [...document.querySelectorAll(`${root} :is(h1, h2, h3, p, td, .page-link, .brand)`)]
@@ -56,7 +57,7 @@ def test_words_stand_where_they_stood_before_the_scripts_came(held: HeldScripts,
     page = held.open(path, width)
     early = _words(page, EARLY)
     held.release(page)
-    expect(page.locator("#page")).not_to_have_attribute("aria-busy", "true")
+    settled(page)
     words = _words(page, "body")
     moved = {
         text: (place, words.get(text))

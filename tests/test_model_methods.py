@@ -14,7 +14,7 @@ import torch
 import transformers
 from flask.testing import FlaskClient
 
-from dashboard.sentence.arrival import cannot_run, run_method, waits
+from dashboard.sentence.arrival import cannot_run, waits
 from dashboard.sentence.change import Change
 from dashboard.sentence.checkpoint import encoded
 from dashboard.sentence.encoder import Encoder, TypedSentences
@@ -224,7 +224,7 @@ def test_a_page_of_a_long_sentence_waits_until_the_method_has_run(tiny_store: st
     page = on_page(ServedStore(tiny_store), "?sentence=3&rollout=decompx")
     page.served_store.service(TypedSentences).encode(page.corpus, "the film")
     assert waits(page)
-    run_method(page)
+    TYPED.compute(page)
     assert not waits(on_page(page.served_store, "?sentence=3&rollout=decompx"))
 
 
@@ -232,7 +232,7 @@ def test_a_page_of_a_long_sentence_waits_until_the_method_has_run(tiny_store: st
 def test_a_page_of_a_long_sentence_is_told_each_layer(tiny_store: str) -> None:
     told: list[str] = []
     with steps_told_to(told.append):
-        run_method(on_page(ServedStore(tiny_store), "?sentence=3&rollout=decompx"))
+        TYPED.compute(on_page(ServedStore(tiny_store), "?sentence=3&rollout=decompx"))
     assert list(dict.fromkeys(told))[-2:] == ["DecompX, layer 1 of 2", "DecompX, layer 2 of 2"]
 
 

@@ -108,7 +108,10 @@ def test_the_axes_that_the_page_chooses_are_no_choice_of_the_reader(three_models
     context, _ = shown(three_models, "?up=to_sep")
     choices = TOPICS["models"].choices
     assert choices is not None
-    assert choices(context) == ({"across": "to_sink", "up": "to_sep"}, {"across": "to_sink", "up": "entropy"})
+    assert choices(TOPICS["models"].layout.read(context)) == (
+        {"across": "to_sink", "up": "to_sep"},
+        {"across": "to_sink", "up": "entropy"},
+    )
 
 
 def test_a_saved_chart_says_of_how_many_models_it_is(three_models: str) -> None:
@@ -154,7 +157,7 @@ def test_heads_of_a_tree_are_dots_beside_those_of_the_store(beside: ServedStore)
 
 
 def test_numbers_that_a_tree_has_not_are_no_choice(beside: ServedStore) -> None:
-    every = shown_heads(resolve(beside, "models", ""))
+    every = shown_heads(beside.snapshot(), beside.service(Trees).trees)
     assert set(every.scores) == {"layer", "to_self", "to_previous", "entropy", "distance"}
     assert every.counted == "6 heads of 2 models. 2 are read from HeadVis: means over tokens, not over sentences."
 
@@ -233,7 +236,7 @@ def test_they_are_counted_when_one_is_chosen_and_once(counting: ServedStore) -> 
     assert [each for each in components(page.above) if hasattr(each, "figure")] == []
     assert "Computing induction" in str(page.above)
     assert TOPICS["models"].choices is not None
-    assert TOPICS["models"].choices(context)[0]["up"] == "induction"
+    assert TOPICS["models"].choices(TOPICS["models"].layout.read(context))[0]["up"] == "induction"
     snapshot = counting.snapshot()
     first = CountedMetrics(counting.folder).of_every_head(snapshot)
     unread = cast(Snapshot, SimpleNamespace(id=snapshot.id, models=snapshot.models))  # nothing of it can be counted
@@ -256,7 +259,7 @@ def test_a_tree_that_has_them_is_beside_them(tiny_store: str, tmp_path: Path) ->
     (place / "scatter_data.json").write_text(json.dumps(rows))
     served_store = ServedStore(tiny_store)
     served_store.put(Trees, Trees(read_trees([str(place)])))
-    every = shown_heads(resolve(served_store, "models", ""))
+    every = shown_heads(served_store.snapshot(), served_store.service(Trees).trees)
     assert {"entropy", *COUNTED} <= {*every.scores}
     assert [every.scores[name].values[-1] for name in COUNTED] == [9, 0.5]
     assert np.isnan(every.scores["induction"].values[:-1]).all()

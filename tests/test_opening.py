@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from dash import html
 
-from dashboard.pages import TabLink, page_content
+from dashboard.pages import TabLink, opened, page_content
 from dashboard.relations.data import BestHead
 from dashboard.sentence.heads import (
     FEWEST_TOKENS,
@@ -17,7 +17,6 @@ from dashboard.sentence.heads import (
     opening_by,
     opening_of,
     sentence_href,
-    with_default_sentence,
 )
 from dashboard.web.context import Context, resolve
 from dashboard.web.served_store import ServedStore
@@ -81,7 +80,7 @@ def test_without_a_telling_head_it_opens_on_the_one_that_attends_least_to_sinks(
 
 
 def test_a_bare_link_shows_that_head_alone(go: Go) -> None:
-    context = with_default_sentence(go("sentence", ""))
+    context = opened(go("sentence", ""))
     wanted = opening_of(context.corpus)
     state = context.state
     assert (state.layer, state.head, state.heads) == (wanted.layer, wanted.head, str(wanted.head))
@@ -91,7 +90,7 @@ def test_a_bare_link_shows_that_head_alone(go: Go) -> None:
 @pytest.mark.parametrize("query", ["?layer=0", "?sentence=3", "?text=a+film", "?show=matrix", "?sort=entropy"])
 def test_a_link_that_names_anything_shows_what_it_says(go: Go, query: str) -> None:
     context = go("sentence", query)
-    assert with_default_sentence(context) is context
+    assert opened(context) is context
     assert (context.state.layer, context.state.heads) == (0, None)
 
 
@@ -102,6 +101,10 @@ def test_the_browser_completes_a_bare_link(served_store: ServedStore) -> None:
     fields = {name: value for name, (value,) in parse_qs(shown["link"].lstrip("?")).items()}
     assert (fields["layer"], fields["heads"]) == (str(wanted.layer), str(wanted.head))
     assert (shown["path"], shown["written"]) == ("/sentence", "")
+
+
+def href_of(context: Context) -> str:
+    return sentence_href(context.snapshot, context.corpus, context.state)
 
 
 @pytest.mark.parametrize(
@@ -117,12 +120,12 @@ def test_the_browser_completes_a_bare_link(served_store: ServedStore) -> None:
     ],
 )
 def test_other_pages_lead_to_the_head_that_was_chosen(go: Go, page: str, query: str, href: str) -> None:
-    assert sentence_href(go(page, query)) == href
+    assert href_of(go(page, query)) == href
 
 
 def test_a_page_whose_link_names_other_things_keeps_them(go: Go) -> None:
     context = go("statistics", "?sort=entropy")
-    fields = parse_qs(urlsplit(sentence_href(context)).query)
+    fields = parse_qs(urlsplit(href_of(context)).query)
     assert fields["sort"] == ["entropy"]
     assert fields["heads"] == [str(opening_of(context.corpus).head)]
 

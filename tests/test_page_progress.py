@@ -8,9 +8,9 @@ from flask.testing import FlaskClient
 
 from dashboard.app import create_app
 from dashboard.pages import TOPICS
+from dashboard.topic import read_then_draw
 from dashboard.ui.markup import Page
 from dashboard.ui.work import new_name, watched
-from dashboard.web.context import Context
 from dashboard.web.served_store import ServedStore
 
 STAGE = "Counting 52,310 tokens"
@@ -30,12 +30,14 @@ def said(client: FlaskClient, wait: str) -> Any:
 def test_a_page_says_what_it_counts_and_how_far_it_is(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     wait, heard = new_name(), []
 
-    def count(_context: Context) -> Page:
+    def count(_shown: object) -> Page:
         for step in watched(range(4), STAGE):
             heard.append(said(client, wait) if step == 0 else None)
         return Page()
 
-    monkeypatch.setitem(TOPICS, "heads", replace(TOPICS["heads"], layout=count))
+    monkeypatch.setitem(
+        TOPICS, "heads", replace(TOPICS["heads"], layout=read_then_draw(TOPICS["heads"].layout.read, count))
+    )
     client.post("/data/page", data={"pathname": "/heads", "search": "", "snapshot": "", "wait": wait})
     assert heard[0] == f"{STAGE}: 0%."
     assert said(client, wait) is None

@@ -10,7 +10,7 @@ import xarray as xr
 
 from dashboard.canvas.spec import Picture
 from dashboard.compare.feature_points import ShownPoint, picture_of_point, point_controls
-from dashboard.compare.page import above_pictures, layout, read
+from dashboard.compare.page import COMPARE, Compared, above_pictures, read
 from dashboard.compare.two_models import ModelPair, pair_of
 from dashboard.features import data as series
 from dashboard.web.context import Context, resolve
@@ -36,9 +36,15 @@ def context_of(served_store: ServedStore, models: Snapshot, own: str, other: str
 
 
 def both(context: Context) -> ModelPair:
-    two = pair_of(context)
+    two = pair_of(context.snapshot, context.corpus, context.state)
     assert two is not None
     return two
+
+
+def compared(context: Context) -> Compared:
+    shown = read(context)
+    assert isinstance(shown, Compared)
+    return shown
 
 
 def shown_point(context: Context) -> ShownPoint:
@@ -104,7 +110,7 @@ def test_predictions_of_one_model_do_not_colour_the_other(classifiers: Link, col
     context = classifiers("tiny", "second", f"pictures=point&fcolour={column}")
     assert column not in shown_point(context).columns
     assert "/colours/kind.bin" in str(picture_of(context).colours)
-    assert layout(context).notices == (
+    assert COMPARE.layout(context).notices == (
         "Predicted labels differ between the models; colouring by token type. See predictions on page Features.",
     )
 
@@ -114,7 +120,7 @@ def test_the_page_says_where_predictions_are(classifiers: Link) -> None:
 
 
 def test_a_point_that_only_this_model_has_gets_a_notice(link: Link) -> None:
-    (notice,) = layout(link("odd", "tiny", "pictures=point&point=L02.mixed")).notices
+    (notice,) = COMPARE.layout(link("odd", "tiny", "pictures=point&point=L02.mixed")).notices
     assert notice.startswith("tiny-bert has no place L2 head outputs; showing ")
 
 
@@ -134,7 +140,7 @@ def test_an_entry_of_the_legend_shows_its_category_alone_in_both_models(link: Li
 
 
 def test_an_invalid_region_gets_a_notice_on_compare_too(link: Link) -> None:
-    (notice,) = layout(link("tiny", "second", "pictures=point&flasso=0,0,1")).notices
+    (notice,) = COMPARE.layout(link("tiny", "second", "pictures=point&flasso=0,0,1")).notices
     assert notice.startswith("Ignored a region: it is not in a picture of these tokens.")
 
 
@@ -172,11 +178,11 @@ def test_the_selected_points_of_each_model_are_counted(link: Link) -> None:
     own, other = (2 * int((entropy[two.own.rows[:100]] <= 1.2).sum()) for entropy in statistics)
     assert own != other
     caption = f"Selected of the drawn queries and keys: {own} of 200 in A: {two.names[0]} and {other} of 200 in B: {two.names[1]}."
-    assert caption in str(above_pictures(read(context, two)))
+    assert caption in str(above_pictures(compared(context)))
 
 
 def test_an_unknown_column_gets_a_notice(link: Link) -> None:
-    (notice,) = layout(link("tiny", "second", "colour=charm")).notices
+    (notice,) = COMPARE.layout(link("tiny", "second", "colour=charm")).notices
     assert notice.startswith("Ignored an invalid parameter: colour=charm.")
 
 
@@ -189,7 +195,7 @@ def test_an_unknown_column_gets_a_notice(link: Link) -> None:
 )
 def test_a_view_that_only_this_model_has_gets_a_notice(link: Link, common: str | None, message: str) -> None:
     context = link("tiny", "second", "view=pca-raw-2d")
-    compared = read(context, both(context))
-    assert compared.head is not None
-    (notice,) = replace(compared, head=replace(compared.head, view=common) if common else None).notices
+    shown = compared(context)
+    assert shown.head is not None
+    (notice,) = replace(shown, head=replace(shown.head, view=common) if common else None).notices
     assert notice.startswith(message)

@@ -89,7 +89,7 @@ def test_the_card_of_a_sink_is_of_a_head_without_another_card(corpus: Corpus) ->
 
 def test_a_card_opens_the_tab_role_of_its_head(roles_store: str) -> None:
     context = resolve(ServedStore(roles_store), "/", "")
-    cards = draw_cards(context, {RoleHead("next", 1, 0, 3.0): Markup(tree=[])})
+    cards = draw_cards(context.corpus, context.state, {RoleHead("next", 1, 0, 3.0): Markup(tree=[])})
     assert "/head?layer=1&head=0&tab=role" in {getattr(each, "href", "") for each in components(cards)}
 
 

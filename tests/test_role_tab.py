@@ -323,10 +323,10 @@ def test_wordpieces_of_the_corpus_are_counted_over_all_its_sentences(corpus: Cor
 def test_they_are_asked_for_by_the_head(roles_store: str) -> None:
     served = ServedStore(roles_store)
     ask, other = (resolve(served, "/head", f"{ON_HEAD}&evidence=next&wordpieces={head}") for head in ("1-0", "0-1"))
-    assert "sentences with such a key" in str(every_wordpiece(ask))
-    assert "Count over" not in str(evidence_part(ask))
-    assert every_wordpiece(other) == []
-    assert "Count over" in str(evidence_part(other))
+    assert "sentences with such a key" in str(every_wordpiece(ask.corpus, ask.state))
+    assert "Count over" not in str(evidence_part(ask.corpus, ask.state))
+    assert every_wordpiece(other.corpus, other.state) == []
+    assert "Count over" in str(evidence_part(other.corpus, other.state))
 
 
 def test_patterns_of_many_sentences_are_those_of_each(corpus: Corpus) -> None:
@@ -342,7 +342,8 @@ def test_even_attention_has_the_share_of_its_keys(corpus: Corpus) -> None:
 
 
 def test_the_evidence_says_of_how_many_tenths_a_sentence_is_drawn(roles_store: str) -> None:
-    page = texts(evidence_part(resolve(ServedStore(roles_store), "/head", f"{ON_HEAD}&evidence=next")))
+    context = resolve(ServedStore(roles_store), "/head", f"{ON_HEAD}&evidence=next")
+    page = texts(evidence_part(context.corpus, context.state))
     assert "Drawn: the middle sentence of 6 of the ten tenths" in page
 
 
@@ -350,9 +351,9 @@ def test_the_evidence_compares_with_even_attention_only_what_goes_to_named_keys(
     roles_store: str, corpus: Corpus
 ) -> None:
     """Even attention nearly always fits a broad role more than the head does: beside its number it seemed to contradict the role."""
+    state = resolve(ServedStore(roles_store), "/head", ON_HEAD).state
     captions = {
-        role: texts(evidence_part(resolve(ServedStore(roles_store), "/head", f"{ON_HEAD}&evidence={role}")))
-        for role in ("next", "cls", "even", "near")
+        role: texts(evidence_part(corpus, state.with_(evidence=role))) for role in ("next", "cls", "even", "near")
     }
     for role in ("next", "cls"):
         found = role_sentences(corpus, 1, 0, role)
@@ -366,7 +367,9 @@ def test_the_evidence_compares_with_even_attention_only_what_goes_to_named_keys(
 
 def test_the_evidence_links_to_each_sentence_with_the_head_alone(roles_store: str, corpus: Corpus) -> None:
     context = resolve(ServedStore(roles_store), "/head", f"{ON_HEAD}&evidence=next")
-    links = [part.href for part in components(evidence_part(context)) if getattr(part, "href", None)]
+    links = [
+        part.href for part in components(evidence_part(context.corpus, context.state)) if getattr(part, "href", None)
+    ]
     found = role_sentences(corpus, 1, 0, "next")
     chosen = [int(found.sentences[place]) for place in (*found.deciles.values(), *found.least)]
     states = [resolve(ServedStore(roles_store), *link.split("?")).state for link in links]

@@ -21,7 +21,7 @@ from dashboard.sentence.finder import finder, search_of, statistic_ranking
 from dashboard.sentence.heads import ranking_panel
 from dashboard.sentence.picture import read_shown, sentence_picture
 from dashboard.sentence.sentence import Sentence
-from dashboard.statistics.head_panel import head_statistics
+from dashboard.statistics.head_panel import draw_head_statistics, read_head_statistics
 from dashboard.web.context import Context, resolve
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
@@ -401,13 +401,14 @@ def test_conditions_that_no_sentence_meets_are_named_and_can_be_cleared(go: Go, 
 
 def test_only_means_of_all_rows_lead_to_sentences(go: Go) -> None:
     context = go("")
-    content = written(head_statistics(context))
+    content = written(draw_head_statistics(read_head_statistics(context.corpus, context.state, None)))
     assert content.count("by=entropy") == 1
     assert "by=received" not in content
 
 
 def test_a_statistic_leads_to_its_largest_values_also_where_the_smallest_came_first(go: Go) -> None:
-    content = head_statistics(go("first=smallest"))
+    context = go("first=smallest")
+    content = draw_head_statistics(read_head_statistics(context.corpus, context.state, None))
     assert "first" not in link_with(content, "by")
 
 

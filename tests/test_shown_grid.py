@@ -8,7 +8,7 @@ from dashboard.app import create_app
 from dashboard.pages import TOPICS
 from dashboard.statistics.data import HeadGrid
 from dashboard.statistics.parts import part_of
-from dashboard.statistics.shown import grid_notices, shown_grid
+from dashboard.statistics.shown import LinkCounts, grid_notices, shown_grid
 from dashboard.ui.files import provenance_of
 from dashboard.web.context import Context, resolve
 from dashboard.web.http import data_link
@@ -33,7 +33,9 @@ def served_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest, genre
 def difference(served_store: ServedStore, query: str) -> tuple[Context, HeadGrid]:
     other = list(served_store.snapshot().models)[1]
     context = resolve(served_store, "statistics", f"?values=difference&other={other}&{query}")
-    return context, shown_grid(context, counted(context.corpus, part_of(context.corpus, context.state.where)))
+    return context, shown_grid(
+        LinkCounts.of(context), counted(context.corpus, part_of(context.corpus, context.state.where))
+    )
 
 
 def name(served_store: ServedStore) -> str:
@@ -85,7 +87,7 @@ def test_an_empty_part_of_the_other_corpus_gets_a_notice(served_store: ServedSto
 
 def test_where_nothing_can_be_subtracted_there_is_a_message(served_store: ServedStore) -> None:
     context = resolve(served_store, "statistics", "?values=difference&statistic=entropy")
-    grid = shown_grid(context, counted(context.corpus, part_of(context.corpus, None)))
+    grid = shown_grid(LinkCounts.of(context), counted(context.corpus, part_of(context.corpus, None)))
     assert grid.kind == "value"
     assert grid_notices(context.snapshot, context.corpus, context.state) == (
         "No other statistic is measured in nats: showing values. Choose another model, or another statistic.",

@@ -13,7 +13,7 @@ from dashboard.pages import TOPICS, picture_of
 from dashboard.points.controls import marks_of_point, overlay_legend, overlays_of_feature
 from dashboard.points.search import no_hits, similar_pieces
 from dashboard.sentence.charts import SHADES
-from dashboard.sentence.page import picture
+from dashboard.sentence.page import views
 from dashboard.statistics.parts import part_of
 from dashboard.ui.controls import number
 from dashboard.ui.text import decimal, signed, span, spell, with_unit
@@ -204,7 +204,7 @@ def test_no_two_heads_share_a_colour(heads: int) -> None:
 
 @pytest.mark.parametrize(("query", "names"), [("rollout=1", ["attention rollout"]), ("", ["H0", "H1"])])
 def test_a_rollout_is_no_head(served_store: ServedStore, query: str, names: list[str]) -> None:
-    assert picture(context(served_store, "sentence", query))["head_names"] == names  # type: ignore[index]
+    assert views(context(served_store, "sentence", query))[0]["head_names"] == names  # type: ignore[index]
 
 
 def test_the_mean_by_position_has_the_scale_of_the_sentences_matrix() -> None:

@@ -9,6 +9,7 @@ from statistics import median
 import pytest
 
 import store
+from tests.structure.figures import takes
 from tests.structure.imports import arrows, back_arrows, circles, modules_of
 
 ROOT = Path(__file__).parents[1]
@@ -192,3 +193,9 @@ def test_everything_public_in_the_store_is_described() -> None:
 def test_an_offender_is_found(find: Callable[[Path], Iterable[object]], code: str, tmp_path: Path) -> None:
     (tmp_path / "rank.py").write_text(code)
     assert list(find(tmp_path / "rank.py"))
+
+
+def test_few_functions_take_the_context() -> None:
+    """Whoever holds it can go anywhere: a topic reads from it once, and what is below takes the values it needs."""
+    taking = offenders(FILES, lambda path: [node.name for node in functions(path) if takes(node, "Context")])
+    assert sum(map(len, taking.values())) < 60, taking

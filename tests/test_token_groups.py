@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from dashboard.points.page import one_head
+from dashboard.pages import TOPICS
 from dashboard.points.similar import FoundToken, groups_table, token_groups
 from dashboard.web.context import Context, resolve
 from dashboard.web.served_store import ServedStore
@@ -52,7 +52,7 @@ def test_a_row_marks_the_token_and_opens_it(context: Context) -> None:
 def test_a_search_for_a_prefix_counts_its_wordpieces(tiny_store: str) -> None:
     context = resolve(ServedStore(tiny_store), "head", "?q=t&within=prefix")
     pieces = Counter(piece for piece in context.corpus.wordpieces(context.corpus.rows) if piece.lower().startswith("t"))
-    below = str(one_head(context, dict.fromkeys(("role", "statistics", "positions"), lambda _: [])).below)
+    below = str(TOPICS["head"].layout(context).below)
     assert len(pieces) > 1
     assert all(f" {count:,}" in below for _, count in pieces.most_common(12))
     assert "Tokens by wordpiece:" in below

@@ -66,8 +66,10 @@ def test_what_is_below_the_pages_asks_a_page_for_what_it_declares() -> None:
     "name",
     [
         *("ui/controls", "ui/markup"),
-        *("statistics/heads", "statistics/sections"),
-        "sentence/controls",
+        *("overview/evidence", "overview/role_cards", "overview/tour"),
+        *("roles/dictionary", "roles/evidence", "roles/panel"),
+        *("statistics/heads", "statistics/head_panel", "statistics/sections"),
+        *("sentence/charts", "sentence/controls", "sentence/finder", "sentence/heads"),
         *("compare/head_differences", "compare/sentences"),
         *("canvas/spec", "features/figures", "features/picture", "features/token"),
         *(

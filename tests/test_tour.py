@@ -17,7 +17,8 @@ from tests.components import components
 
 @pytest.fixture(scope="module")
 def tour(tiny_store: str) -> Tour:
-    return read_tour(resolve(ServedStore(tiny_store), "/", ""))
+    context = resolve(ServedStore(tiny_store), "/", "")
+    return read_tour(context.corpus, context.state)
 
 
 def text_of(parts: object) -> str:

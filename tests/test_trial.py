@@ -12,9 +12,10 @@ from flask.testing import FlaskClient
 
 from dashboard.app import create_app
 from dashboard.features import trials as trials_of_server
-from dashboard.features.page import TRYING, UNFITTED, layout, picture, tried
+from dashboard.features.page import FEATURES, TRYING, UNFITTED, tried
 from dashboard.features.trial import Trial
 from dashboard.features.trials import BUSY, MISSING, Trials
+from dashboard.pages import picture_of
 from dashboard.ui.work import Job, Jobs, new_name
 from dashboard.web.context import Context, resolve
 from dashboard.web.errors import NotYet, Refusal
@@ -129,9 +130,9 @@ def test_no_other_name_is_one(name: str, features: Features) -> None:
 
 def test_a_link_does_not_run_a_trial(served_store: ServedStore, fit: FakeFit) -> None:
     context = resolve(served_store, "features", SHOWN)
-    above = str(layout(context).above)
+    above = str(FEATURES.layout(context).above)
     assert UNFITTED in above
-    assert "PCA" in str(layout(context).below)
+    assert "PCA" in str(FEATURES.layout(context).below)
     assert context.state.fview == "trial"
     assert fit.requests == []
 
@@ -144,41 +145,41 @@ def test_a_trial_is_fitted_with_the_parameters_of_the_link(fit: FakeFit) -> None
 
 
 def test_the_page_says_what_a_trial_is_and_how_to_make_it_permanent(fitted: Context) -> None:
-    below = str(layout(fitted).below)
+    below = str(FEATURES.layout(fitted).below)
     assert "A trial, not in the store." in below
     assert "the first 60 of" in below
     command = "headscape projections --views=pca-exact-2d --features=umap-joint --neighbors=5 --min-dist=0.1"
     assert f"{command} --metric=euclidean --reviews=none" in below
-    assert "Trial: UMAP of all places together" in str(layout(fitted).above)
+    assert "Trial: UMAP of all places together" in str(FEATURES.layout(fitted).above)
 
 
 @pytest.mark.usefixtures("fit")
 def test_the_caption_of_a_trial_on_one_place_names_the_place_once(served_store: ServedStore) -> None:
     search = "trial=60&fit=L00.mixed&neighbors=5"
     tried(resolve(served_store, "features", search), Job())
-    below = str(layout(resolve(served_store, "features", f"{search}&fview=trial")).below)
+    below = str(FEATURES.layout(resolve(served_store, "features", f"{search}&fview=trial")).below)
     assert "UMAP fitted on L0 head outputs, a few tokens." in below
 
 
 def test_other_parameters_show_the_picture_of_the_store(fitted: Context) -> None:
     other = resolve(fitted.served_store, "features", f"{SHOWN}&metric=cosine")
-    assert "A trial" not in str(layout(other).below)
+    assert "A trial" not in str(FEATURES.layout(other).below)
 
 
 def test_another_reader_finds_the_trial(fitted: Context, fit: FakeFit, tiny_store: str) -> None:
     worker = ServedStore(tiny_store, fitted.served_store.folder)
     tried(resolve(worker, "features", TRY), Job())
     assert len(fit.requests) == 1
-    assert picture(resolve(worker, "features", SHOWN)) == picture(fitted)
+    assert picture_of(resolve(worker, "features", SHOWN)) == picture_of(fitted)
 
 
 def test_values_of_heads_have_no_trial(served_store: ServedStore) -> None:
-    assert "Try UMAP" not in str(layout(resolve(served_store, "features", "vectors=1")).above)
+    assert "Try UMAP" not in str(FEATURES.layout(resolve(served_store, "features", "vectors=1")).above)
 
 
 def test_a_server_without_umap_says_so_in_one_sentence(served_store: ServedStore) -> None:
     with_fake_fit(served_store, needed=("umap", "no_such_package"))
-    assert MISSING in str(layout(resolve(served_store, "features", "")).above)
+    assert MISSING in str(FEATURES.layout(resolve(served_store, "features", "")).above)
     with pytest.raises(Refusal, match="Install the extra `ingest`"):
         tried(resolve(served_store, "features", TRY), Job())
 
@@ -188,7 +189,7 @@ def test_a_seed_of_the_link_is_that_of_the_fit_and_says_that_no_store_keeps_it(
 ) -> None:
     tried(resolve(served_store, "features", f"{TRY}&seed=7"), Job())
     assert [(request.seed, request.trial.seed) for request in fit.requests] == [(7, 7)]
-    below = str(layout(resolve(served_store, "features", f"{SHOWN}&seed=7")).below)
+    below = str(FEATURES.layout(resolve(served_store, "features", f"{SHOWN}&seed=7")).below)
     assert "A trial with seed 7, not in the store, whose pictures have seed 0." in below
     assert "headscape projections" not in below
 
@@ -216,7 +217,7 @@ VIEW = "trial-5-0.1-euclidean-60-joint"
 
 
 def test_every_panel_has_the_tokens_of_the_trial(client: FlaskClient, fitted: Context, features: Features) -> None:
-    shown = picture(fitted)
+    shown = picture_of(fitted)
     assert shown is not None
     points = content(client, shown.points)
     assert len(points) == 24 + len(features.points) * 60 * 2
@@ -227,7 +228,7 @@ def test_every_panel_has_the_tokens_of_the_trial(client: FlaskClient, fitted: Co
 
 def test_a_token_beyond_the_trial_is_not_drawn(fitted: Context) -> None:
     for token, drawn in ((59, True), (60, False)):
-        shown = picture(resolve(fitted.served_store, "features", f"{SHOWN}&point=L00.mixed&ftoken={token}"))
+        shown = picture_of(resolve(fitted.served_store, "features", f"{SHOWN}&point=L00.mixed&ftoken={token}"))
         assert shown is not None
         assert (shown.focus is not None, shown.chosen is not None) == (drawn, drawn)
 

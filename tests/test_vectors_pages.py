@@ -17,7 +17,7 @@ from dashboard.features.figures import feature_charts
 from dashboard.features.shown import FeatureView
 from dashboard.statistics.parts import PartNumbers, count, part_of
 from dashboard.statistics.sections import size_of_part
-from dashboard.statistics.shown import shown_grid
+from dashboard.statistics.shown import LinkCounts, shown_grid
 from dashboard.web.context import resolve
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
@@ -146,7 +146,7 @@ def test_a_filter_of_every_stored_token_is_a_part(part: store.Corpus) -> None:
 
 def test_a_difference_from_the_corpus_says_what_is_subtracted(part: store.Corpus, part_store: str) -> None:
     context = resolve(ServedStore(part_store), "statistics", f"?{EVERY}&values=part&model={part.name}")
-    assert shown_grid(context, count_now(part)).note == f"Subtracted: means over all {ALL}."
+    assert shown_grid(LinkCounts.of(context), count_now(part)).note == f"Subtracted: means over all {ALL}."
 
 
 def count_now(part: store.Corpus) -> PartNumbers:

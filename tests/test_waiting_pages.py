@@ -10,7 +10,6 @@ import pytest
 
 from dashboard.compare.feature_points import similarity_panel
 from dashboard.compare.page import Compared, above_pictures, read
-from dashboard.compare.two_models import pair_of
 from dashboard.pages import TOPICS
 from dashboard.points import pairs
 from dashboard.points.head_tokens import HeadTokens
@@ -51,7 +50,7 @@ def top_pairs(context: Context) -> object:
 def in_another_picture(compared: Compared) -> object:
     """The notices on a picture of a point that only this model has."""
     assert compared.point is not None
-    return replace(compared, point=replace(compared.point, view="pca-joint")).notices
+    return replace(compared, chosen_point=replace(compared.point, view="pca-joint")).notices
 
 
 #: By the missing part: the page that waits for it, whether the ingest has only begun, and what of the page says so.
@@ -70,7 +69,7 @@ WAITING: dict[str, tuple[str, bool, TextOf]] = {
 WAITING_IN_BOTH: dict[str, tuple[str, SaidOfTwo]] = {
     "pictures of a head": ("", lambda compared: above_pictures(replace(compared, head=None))),
     "the similarity of points": ("", lambda compared: similarity_panel(compared.two, None, compared.ingest)),
-    "pictures of a point": ("pictures=point", lambda compared: above_pictures(replace(compared, point=None))),
+    "pictures of a point": ("pictures=point", lambda compared: above_pictures(replace(compared, chosen_point=None))),
     "a view of the other": ("view=pca-raw-2d", lambda compared: compared.notices),
     "a picture of points of the other": ("pictures=point&fview=pca-each", in_another_picture),
 }
@@ -146,9 +145,9 @@ def waiting_of_two(request: pytest.FixtureRequest, three_models: str, models: Sn
     query, text_of = WAITING_IN_BOTH[request.param]
     search = f"?model={key_of(models, 'tiny')}&other={key_of(models, 'second')}&{query}"
     context = resolve(_seen(request, ServedStore(three_models)), "compare", search)
-    two = pair_of(context)
-    assert two is not None
-    return str(text_of(read(context, two)))
+    compared = read(context)
+    assert isinstance(compared, Compared)
+    return str(text_of(compared))
 
 
 @pytest.mark.usefixtures("during_an_ingest")

@@ -23,8 +23,6 @@ from dashboard.compare.two_models import (
     lettered,
     of_both,
     on_one_scale,
-    pair_of,
-    pictures_of,
 )
 from dashboard.features.captions import TRUST
 from dashboard.features.data import ROLES
@@ -36,7 +34,6 @@ from dashboard.points.controls import caption, selected_line
 from dashboard.points.picture import Sources, point_picture
 from dashboard.points.point_set import Column
 from dashboard.points.search import no_hits
-from dashboard.points.shown import valid_fields
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import choice, info, search_controls
 from dashboard.ui.files import Table
@@ -196,13 +193,6 @@ class ShownPoint:
                 "Predicted labels differ between the models; colouring by token type. See predictions on page Features."
             )
         return tuple(notices)
-
-
-def valid_selection(context: Context) -> dict[str, object]:
-    """The valid fields of a link that select what its pictures show: tokens at a feature point, or queries and keys."""
-    two = pair_of(context)
-    point = ShownPoint.of(context, two) if two and pictures_of(context.state, two) == "point" else None
-    return valid_fields(context) if point is None else point.shown.valid_fields
 
 
 def picture_of_point(two: ModelPair, point: ShownPoint) -> Picture:

@@ -1,14 +1,14 @@
 """Page Compare: two models of the store on the same corpus, their heads, pictures and sentences side by side."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.canvas.spec import Picture
-from dashboard.compare.data import linked_changes, most_different, statistic_of
+from dashboard.compare.data import most_different, statistic_of
 from dashboard.compare.feature_points import (
     SIMILARITY,
     BothFeatures,
@@ -18,32 +18,33 @@ from dashboard.compare.feature_points import (
     no_points,
     picture_of_point,
     point_controls,
-    similarity_panel,
-    valid_selection,
 )
 from dashboard.compare.head_differences import (
     CHANGES,
-    changed_heads,
-    changed_most,
     differences,
     largest_changes,
     means_over_heads,
-    relations_of_both,
 )
-from dashboard.compare.matching import ABOUT_MATCHING, matching_heads
+from dashboard.compare.matching import ABOUT_MATCHING
+from dashboard.compare.parts import (
+    CHANGED,
+    LARGEST,
+    MATCHING,
+    RELATIONS_OF_BOTH,
+    SENTENCES,
+    SIMILAR_POINTS,
+    TYPED,
+    parts_of,
+    read_pair,
+)
 from dashboard.compare.routes import register
 from dashboard.compare.sentences import (
-    DIVERGENCE,
-    most_read,
     patterns,
     ranked_by,
-    search_in_both,
     sentence_href,
     sentence_title,
     standard_ranking,
     typed_choices,
-    typed_patterns,
-    typed_sentences,
 )
 from dashboard.compare.two_models import (
     ModelPair,
@@ -60,18 +61,16 @@ from dashboard.compare.two_models import (
     shown_view,
     unlike,
 )
-from dashboard.points.shown import ShownPoints
+from dashboard.points.shown import ShownPoints, valid_fields
 from dashboard.sentence.encoder import TypedSentences
-from dashboard.sentence.finder import finder
 from dashboard.statistics.heads import special_statistic
-from dashboard.topic import Topic
+from dashboard.topic import Choices, Topic, read_then_draw
 from dashboard.ui.controls import action, choice, info, statistic_choice
-from dashboard.ui.deferred import DeferredPart, deferred
+from dashboard.ui.deferred import deferred
 from dashboard.ui.markup import Page, unmade
 from dashboard.ui.text import QUERIES, naming
 from dashboard.web.bounds import compared_model, on_same_corpus
 from dashboard.web.context import Context
-from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.paths import PageLinks
 from dashboard.web.state import DEFAULTS, LinkState
 from store import STATISTICS, Corpus, Snapshot
@@ -103,20 +102,32 @@ class Compared:
 
     Attributes
     ----------
+    others, unlike
+        Titles of the models that can be compared, by their keys; and sentences on those that cannot, by their titles.
     of_point
         Whether the pictures are of a feature point, not of a head.
-    head, features, point
-        The points of the pictures of a head, feature points of both models, and the one of the pictures: None where the models do
+    head, features, chosen_point
+        The points of the pictures of a head, feature points of both models, and the one of the link: None where the models do
         not both have such.
+    later
+        The parts that may be computed after the page, by their names.
     """
 
     state: LinkState
     two: ModelPair
+    others: Mapping[str, str]
+    unlike: Mapping[str, str]
     of_point: bool
     head: ShownPoints | None
     features: BothFeatures | None
-    point: ShownPoint | None
+    chosen_point: ShownPoint | None
+    later: Mapping[str, html.Div]
     ingest: IngestProgress | None
+
+    @property
+    def point(self) -> ShownPoint | None:
+        """The feature point of the pictures; None where they are of a head."""
+        return self.chosen_point if self.of_point else None
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -126,51 +137,67 @@ class Compared:
         return head_notices(self.state, self.two, self.head, self.ingest)
 
 
-def read(context: Context, two: ModelPair) -> Compared:
+@dataclass(frozen=True)
+class NoOther:
+    """What the page shows where there is nothing to compare with; `unlike` are sentences on the models that cannot be compared."""
+
+    state: LinkState
+    corpus: Corpus
+    unlike: Mapping[str, str]
+    ingest: IngestProgress | None
+
+
+def read(context: Context) -> Compared | NoOther:
     """What the page and its picture show of two models."""
-    of_point = pictures_of(context.state, two) == "point"
-    head = None if of_point else read_head(context, two)
-    point = ShownPoint.of(context, two) if of_point else None
-    return Compared(context.state, two, of_point, head, both_features(two), point, context.ingest)
+    snapshot, corpus, state, two = context.snapshot, context.corpus, context.state, read_pair(context)
+    if two is None:
+        return NoOther(state, corpus, not_comparable(snapshot, corpus), context.ingest)
+    of_point, features = pictures_of(state, two) == "point", both_features(two)
+    parts = parts_of(state, two, features, context.served_store.service(TypedSentences))
+    return Compared(
+        state=state,
+        two=two,
+        others={name: snapshot.titles[name] for name in on_same_corpus(snapshot, corpus)},
+        unlike=not_comparable(snapshot, corpus),
+        of_point=of_point,
+        head=None if of_point else read_head(context, two),
+        features=features,
+        chosen_point=ShownPoint.of(context, two),
+        later={part.name: deferred(context, part, ready=ready) for part, ready in parts.items()},
+        ingest=context.ingest,
+    )
 
 
-def with_largest_change(context: Context) -> Context:
-    """The context of the page as it opens: a bare link shows the head and the statistic in which the models differ most."""
-    opened = opened_state(context) if context.bare else None
-    return context if opened is None else replace(context, state=opened, completed=True)
-
-
-def opened_state(context: Context) -> LinkState | None:
-    """The state of the page as it opens; None without a second model with the same heads."""
-    two = pair_of(context)
+def opened_state(snapshot: Snapshot, corpus: Corpus, state: LinkState) -> LinkState | None:
+    """The state of the page as it opens, on the largest change; None without a second model with the same heads."""
+    two = pair_of(snapshot, corpus, state)
     if two is None or not two.same_heads:
         return None
     layer, head, statistic = most_different(two)
-    return context.state.on("compare").with_(layer=layer, head=head, statistic=statistic)
+    return state.on("compare").with_(layer=layer, head=head, statistic=statistic)
 
 
-def compare_href(context: Context) -> str:
+def compare_href(snapshot: Snapshot, corpus: Corpus, state: LinkState) -> str:
     """The link of the navigation: as the page opens, where neither head, nor statistic, nor sentence is chosen."""
-    state = context.state.on("compare")
-    if context.state.page in ("compare", "head") or state.chosen & _CHOSEN:
-        return state.href
-    opened = opened_state(context) if state.chosen else None
-    return opened.href if opened else state.bare_href if not state.chosen else state.href
+    own = state.on("compare")
+    if state.page in ("compare", "head") or own.chosen & _CHOSEN:
+        return own.href
+    opened = opened_state(snapshot, corpus, state) if own.chosen else None
+    return opened.href if opened else own.bare_href if not own.chosen else own.href
 
 
-def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
+def choices(compared: Compared | NoOther) -> Choices:
     """The values of the controls and their defaults; empty without a second model."""
-    two = pair_of(context)
-    if two is None:
+    if isinstance(compared, NoOther):
         return {}, {}
-    current: dict[str, object] = {"other": two.other.name, "statistic": statistic_of(context.state, two)}
-    other, standard = on_same_corpus(context.snapshot, context.corpus)[0], special_statistic(two.own)
-    defaults: dict[str, object] = {"other": other, "statistic": standard}
+    state, two = compared.state, compared.two
+    current: dict[str, object] = {"other": two.other.name, "statistic": statistic_of(state, two)}
+    defaults: dict[str, object] = {"other": next(iter(compared.others)), "statistic": special_statistic(two.own)}
     if two.same_heads:
-        current["by"], defaults["by"] = ranked_by(context.state, two), standard_ranking(two)
-    if view := shown_view(context.state, two):
+        current["by"], defaults["by"] = ranked_by(state, two), standard_ranking(two)
+    if view := shown_view(state, two):
         current["view"] = view
-    if features := ShownPoint.of(context, two):
+    if features := compared.chosen_point:
         current |= {"point": features.point, "fview": features.view, "fcolour": features.shown.colour.name}
         defaults |= {"point": features.both.points[-1], "fview": features.both.own.views[0]}
     return current, defaults
@@ -200,43 +227,46 @@ def _below_pictures(compared: Compared) -> list[object]:
     return below_head(compared.two, compared.head) if compared.head else []
 
 
-def picture(context: Context) -> Picture | None:
+def picture(compared: Compared | NoOther) -> Picture | None:
     """The picture of both models; None where they do not both have one."""
-    two = pair_of(context)
-    if two is None or not context.corpus.views:
+    if isinstance(compared, NoOther) or not compared.two.own.views:
         return None
-    compared = read(context, two)
     if compared.point:
-        return picture_of_point(two, compared.point)
-    return both_picture(two, compared.head) if compared.head else None
+        return picture_of_point(compared.two, compared.point)
+    return both_picture(compared.two, compared.head) if compared.head else None
 
 
-def layout(context: Context) -> Page:
+def valid_selection(compared: Compared | NoOther) -> dict[str, object]:
+    """The valid fields of a link that select what its pictures show: tokens at a feature point, or queries and keys."""
+    if isinstance(compared, NoOther):
+        return valid_fields(compared.corpus, compared.state)
+    return compared.point.shown.valid_fields if compared.point else valid_fields(compared.two.own, compared.state)
+
+
+def draw(compared: Compared | NoOther) -> Page:
     """The page of a link."""
-    two = pair_of(context)
-    if two is None:
-        return _without_other(context)
-    compared, state = read(context, two), context.state
-    others = {name: context.snapshot.titles[name] for name in on_same_corpus(context.snapshot, context.corpus)}
+    if isinstance(compared, NoOther):
+        return _without_other(compared)
+    state, two, later = compared.state, compared.two, compared.later
     above = [
         html.H1(TITLE),
-        _model_choice(state, two, others),
-        *_unlike(context),
+        _model_choice(state, two, compared.others),
+        *_unlike(compared.unlike),
         *[html.P(naming(text, *two.names), className="caption") for text in two.accuracies()],
         *_opened_on(state, two),
-        largest_changes(deferred(context, LARGEST, ready=None if two.same_heads else True)),
+        largest_changes(later[LARGEST.name]),
         *[dmc.Alert(text, color="orange", variant="light", mb="sm") for text in two.differences()],
-        *(_heads(state, two, deferred(context, CHANGED)) if two.same_heads else _means(state, two)),
+        *(_heads(state, two, later[CHANGED.name]) if two.same_heads else _means(state, two)),
         *above_pictures(compared),
     ]
     below = [
         *_below_pictures(compared),
         html.H2(["Matching heads", info("matching heads", ABOUT_MATCHING)]),
-        deferred(context, MATCHING),
-        deferred(context, RELATIONS_OF_BOTH, ready=None if two.own.has_words and two.other.has_words else True),
-        *(_sentences(context, two) if two.same_heads else []),
+        later[MATCHING.name],
+        later[RELATIONS_OF_BOTH.name],
+        *(_sentences(state, two, later) if two.same_heads else []),
         html.H2(["Places in both models", info("CKA and cosine", SIMILARITY)]),
-        deferred(context, SIMILAR_POINTS, ready=True if compared.features is None else None),
+        later[SIMILAR_POINTS.name],
     ]
     return Page(above=above, below=below, notices=compared.notices)
 
@@ -254,86 +284,14 @@ def _largest_difference(state: LinkState, two: ModelPair) -> list[Any]:
     return [f"The statistic in which a head differs most: {title} of {name}.", info("the largest difference", _LARGEST)]
 
 
-def deferred_typed(context: Context) -> list[object]:
-    """The typed sentence in both models, or why one of them cannot run it."""
-    two, text = pair_of(context), context.state.text
-    if not (two and two.same_heads and text):
-        return []
-    try:
-        sentences = typed_sentences(context.served_store, two, text)
-    except ReaderLeft:
-        raise
-    except Refusal as refusal:
-        return [html.P(str(refusal), role="status")]
-    return typed_patterns(context.state, two, sentences)
-
-
-def deferred_changes(context: Context) -> list[object]:
-    """The heads that changed most."""
-    two = pair_of(context)
-    return changed_heads(context.state, two, linked_changes(context.state, two)) if two and two.same_heads else []
-
-
-def deferred_matching(context: Context) -> list[object]:
-    """The heads of one model with their partners in the other."""
-    two = pair_of(context)
-    return matching_heads(context.state, two) if two else []
-
-
-def deferred_relations(context: Context) -> list[object]:
-    """The relations of both models."""
-    two = pair_of(context)
-    return relations_of_both(context.state, two) if two else []
-
-
-def deferred_similarity(context: Context) -> list[object]:
-    """The similarity of the feature points."""
-    two = pair_of(context)
-    return similarity_panel(two, both_features(two), context.ingest) if two else []
-
-
-def deferred_sentences(context: Context) -> list[object]:
-    """The sentences in which the head of the link changed most, or those of a search."""
-    two = pair_of(context)
-    return finder(two.own, context.state, search_in_both(context.state, two)) if two and two.same_heads else []
-
-
-def deferred_largest(context: Context) -> list[object]:
-    """The three largest changes."""
-    two = pair_of(context)
-    return changed_most(context.state, two) if two else []
-
-
-CHANGED = DeferredPart(
-    "changes", "divergences and their intervals", deferred_changes, ("statistic", "source"), 920, 2940, middle=1126
-)
-LARGEST = DeferredPart("largest", "the largest changes", deferred_largest, ("statistic", "source"), 36, shape="lines")
-MATCHING = DeferredPart("matching", "the divergence of every two heads of both models", deferred_matching, (), 480)
-RELATIONS_OF_BOTH = DeferredPart(
-    "relations-of-both", "the relations of both models", deferred_relations, ("relation", "direction", "examples"), 540
-)
-SENTENCES = DeferredPart(
-    "sentences",
-    "the divergence of the head in every sentence",
-    deferred_sentences,
-    ("layer", "head", "by", "first", "find", "labelled", "fewest", "most"),
-    520,
-    middle=600,
-)
-SIMILAR_POINTS = DeferredPart(
-    "points", "the similarity of vectors at every place", deferred_similarity, (), 420, middle=360, shape="box"
-)
-TYPED = DeferredPart("typed", "this sentence, once both models are loaded", deferred_typed, ("text",), 760, shape="box")
-
-
-def _without_other(context: Context) -> Page:
+def _without_other(shown: NoOther) -> Page:
     """Why there is nothing to compare with, and how to get a second model."""
-    name, why = context.corpus.title, not_comparable(context.snapshot, context.corpus)
+    name, why = shown.corpus.title, shown.unlike
     missing = (
         f"The store has one model on this corpus, {name}. {' '.join(why.values())} Add a second one with the same tokenizer, on "
         "the same sentences: for instance this model, fine-tuned on the labels of a few reviews."
     )
-    said: list[Any] = unmade(context.ingest, missing.replace("  ", " "), MAKE_SECOND_MODEL, MAKE_IT_AFTERWARDS)
+    said: list[Any] = unmade(shown.ingest, missing.replace("  ", " "), MAKE_SECOND_MODEL, MAKE_IT_AFTERWARDS)
     text = html.P([*naming(said[0], name, *why), *said[1:]])
     return Page(above=[html.H1(TITLE), dmc.Alert(text, color="blue", variant="light", id="no-other")])
 
@@ -348,29 +306,24 @@ def not_comparable(snapshot: Snapshot, corpus: Corpus) -> dict[str, str]:
     }
 
 
-def _unlike(context: Context) -> list[object]:
+def _unlike(sentences: Mapping[str, str]) -> list[object]:
     """How many models of the store are not offered, and why; nothing where all are."""
-    sentences = not_comparable(context.snapshot, context.corpus)
     if not sentences:
         return []
     count = f"Not offered: {many(len(sentences), 'model')} of the store on other tokens."
     return [html.P([count, info("models that are not offered", " ".join(sentences.values()))], className="caption")]
 
 
-def _sentences(context: Context, two: ModelPair) -> list[object]:
+def _sentences(state: LinkState, two: ModelPair, later: Mapping[str, html.Div]) -> list[object]:
     """The typed sentence, or that of the link, in both models, and the search for others."""
-    state = context.state
-    ready = None if ranked_by(state, two) == DIVERGENCE else True
-    search = [html.H3("Find a sentence"), deferred(context, SENTENCES, ready=ready)]
+    search = [html.H3("Find a sentence"), later[SENTENCES.name]]
     if not state.text:
         return [*patterns(state, two), *search]
-    typed, text = context.served_store.service(TypedSentences), state.text
-    is_encoded = all(typed.is_encoded(model, text, most=most_read(two)) for model in (two.own, two.other))
     back = sentence_href(state, state.sentence)
     return [
         sentence_title(state),
         html.Div(typed_choices(state, two), className="controls"),
-        deferred(context, TYPED, ready=is_encoded),
+        later[TYPED.name],
         html.P(dcc.Link("Back to the sentences of the corpus", href=back), className="caption"),
         *search,
     ]
@@ -431,7 +384,7 @@ COMPARE = Topic(
     title="Compare",
     letter="c",
     docs="links.md#compare",
-    layout=layout,
+    layout=read_then_draw(read, draw),
     links=PageLinks(
         always=frozenset({"layer"}),
         stored_sentences=True,
@@ -440,7 +393,7 @@ COMPARE = Topic(
         other_models_are="on the same corpus",
         second_model=lambda snapshot, corpus, state: compared_model(snapshot, corpus, state.other),
     ),
-    open=with_largest_change,
+    open=opened_state,
     href=compare_href,
     choices=choices,
     selection=valid_selection,

@@ -27,7 +27,7 @@ from dashboard.web.errors import remedy_text
 from dashboard.web.http import data_link
 from dashboard.web.results import current_cache
 from dashboard.web.state import LinkState
-from store import Corpus
+from store import Corpus, Snapshot
 from store.kernels.intervals import PERCENTILES, Segments, draw_counts, find_segments
 from store.kernels.projection import align
 from store.kernels.statistics import source_rows
@@ -147,10 +147,10 @@ def why_unlike(own: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     return f"was ingested with other settings of the text ({'; '.join(changed)})"
 
 
-def pair_of(context: Context) -> ModelPair | None:
+def pair_of(snapshot: Snapshot, corpus: Corpus, state: LinkState) -> ModelPair | None:
     """The models of a link, by default the last ingested on the same corpus; None where there is no other."""
-    other = compared_model(context.snapshot, context.corpus, context.state.other)
-    return ModelPair(context.corpus, other) if other else None
+    other = compared_model(snapshot, corpus, state.other)
+    return ModelPair(corpus, other) if other else None
 
 
 def pictures_of(state: LinkState, two: ModelPair) -> str:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from dashboard.features.trial import Trial, TrialPicture
 from dashboard.features.trials import Trials
 from dashboard.web.bounds import feature_panels, feature_views, value_layers
-from dashboard.web.context import Context
 from dashboard.web.results import cached
+from dashboard.web.state import LinkState
 from dashboard.web.token_sets import TokenSets, review_number, shown_token_set
 from store import Corpus, StoreError
 from store.features import Features
@@ -183,18 +183,10 @@ def drawn_token_sets(corpus: Corpus) -> list[str]:
     return [name for name in corpus.token_sets if corpus.features(name).views]
 
 
-def is_drawn(context: Context) -> bool:
-    """Whether there is a picture of the link's token set."""
-    features = shown_features(context)
+def is_drawn(token_sets: TokenSets, corpus: Corpus, state: LinkState) -> bool:
+    """Whether there is a picture of the link's token set; of a review that is to be read there is none."""
+    features = token_sets.find(corpus, shown_token_set(corpus, state)) if corpus.token_sets else None
     return features is not None and bool(features.views)
-
-
-def shown_features(context: Context) -> Features | None:
-    """The token set of the link; None of a review that is to be read, and where the store has no feature points."""
-    corpus = context.corpus
-    if not corpus.token_sets:
-        return None
-    return context.served_store.service(TokenSets).find(corpus, shown_token_set(corpus, context.state))
 
 
 def token_set_title(token_set: str) -> str:

@@ -4,6 +4,7 @@ In a section of the page a reader tries parameters of UMAP.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import dash_mantine_components as dmc
@@ -14,6 +15,7 @@ from dashboard.features.captions import captions
 from dashboard.features.data import ROLES, drawn_token_sets, is_drawn, token_set_title
 from dashboard.features.figures import feature_charts
 from dashboard.features.picture import features_picture, headline, panel_texts, register, text_of
+from dashboard.features.reading import Reading
 from dashboard.features.review_choice import (
     READING,
     SEEKING,
@@ -24,7 +26,7 @@ from dashboard.features.review_choice import (
     token_set_choice,
     unread_page,
 )
-from dashboard.features.shown import FeatureView, choices, selection_contrast, valid_selection
+from dashboard.features.shown import FeatureView, selection_contrast
 from dashboard.features.token import feature_token
 from dashboard.features.trial import number_text, seed_of
 from dashboard.features.trials import MISSING, Trials
@@ -39,7 +41,7 @@ from dashboard.points.controls import (
     selected_line,
 )
 from dashboard.points.search import no_hits
-from dashboard.topic import Topic
+from dashboard.topic import Choices, Topic, read_then_draw
 from dashboard.ui.controls import choice, info, number, search_controls, switch
 from dashboard.ui.deferred import job_place
 from dashboard.ui.markup import Page, file_links, unmade
@@ -49,6 +51,7 @@ from dashboard.web.context import Context
 from dashboard.web.http import data_link, for_one_reader, validated
 from dashboard.web.paths import PageLinks
 from dashboard.web.state import MOST_NEIGHBORS, MOST_SEED, MOST_TRIED, OF_WORDS, TRIAL, TRIED, WITHIN, LinkState
+from dashboard.web.token_sets import TokenSets, review_number
 from store import Corpus
 from store.phrases import many
 from store.repository.ingest_status import IngestProgress
@@ -82,26 +85,70 @@ _ABOUT = (
 UNFITTED = "This link shows a trial that the server does not have yet. Press Run."
 
 
-def picture(context: Context) -> Picture | None:
+@dataclass(frozen=True)
+class FeaturesPage:
+    """What the page shows at a link.
+
+    Attributes
+    ----------
+    chosen
+        Which tokens; None of a store without feature points.
+    shown
+        None where there is no picture of them.
+    ingest
+        The one under way, which may make what is missing.
+    """
+
+    corpus: Corpus
+    state: LinkState
+    chosen: ReviewChoice | None
+    shown: FeatureView | None
+    ingest: IngestProgress | None
+
+
+def read(context: Context) -> FeaturesPage:
+    """What the page and its picture show."""
+    corpus, state, served = context.corpus, context.state, context.served_store
+    chosen = ReviewChoice.of(corpus, state, served.service(Reading)) if corpus.token_sets else None
+    shown = FeatureView.of(context) if is_drawn(served.service(TokenSets), corpus, state) else None
+    return FeaturesPage(corpus, state, chosen, shown, context.ingest)
+
+
+def picture(page: FeaturesPage) -> Picture | None:
     """What the canvas shows; None where there is none."""
-    return features_picture(FeatureView.of(context)) if is_drawn(context) else None
+    return features_picture(page.shown) if page.shown else None
 
 
-def layout(context: Context) -> Page:
-    """The page of a link; without a picture, how to get one, or a review that is being read."""
-    if context.corpus.token_sets:
-        chosen = ReviewChoice.of(context)
-        if not chosen.is_stored:
-            for_one_reader()  # the server may have let go of the review when the next one comes
-        if is_drawn(context):
-            return draw(FeatureView.of(context), chosen)
-        if not chosen.is_stored:
-            return unread_page(chosen)
-    todo = _what_to_do(context.corpus, context.state, context.ingest)
+def choices(page: FeaturesPage) -> Choices:
+    """Values of the controls and their defaults; of the token set alone where there is no picture."""
+    if page.chosen is None:
+        return {}, {}
+    name = page.chosen.token_set
+    own: dict[str, object] = {"material": name, "review": review_number(name)}
+    first: dict[str, object] = {"material": page.corpus.token_sets[0]}
+    values, defaults = page.shown.choices if page.shown else ({}, {})
+    return own | values, first | defaults
+
+
+def valid_selection(page: FeaturesPage) -> dict[str, object]:
+    """The valid fields of a link that select tokens; none where nothing is drawn."""
+    return page.shown.valid_fields if page.shown else {}
+
+
+def draw(page: FeaturesPage) -> Page:
+    """The page; without a picture, how to get one, or a review that is being read."""
+    chosen = page.chosen
+    if chosen and not chosen.is_stored:
+        for_one_reader()  # the server may have let go of the review when the next one comes
+    if chosen and page.shown:
+        return draw_picture(page.shown, chosen)
+    if chosen and not chosen.is_stored:
+        return unread_page(chosen)
+    todo = _what_to_do(page.corpus, page.state, page.ingest)
     return Page(above=[html.H1("Features"), dmc.Alert(todo, color="blue", variant="light")])
 
 
-def draw(shown: FeatureView, chosen: ReviewChoice) -> Page:
+def draw_picture(shown: FeatureView, chosen: ReviewChoice) -> Page:
     """The page around the picture."""
     return Page(
         above=[_title(shown), _how_to_read(shown), *_controls(shown, chosen)],
@@ -116,9 +163,9 @@ def draw(shown: FeatureView, chosen: ReviewChoice) -> Page:
     )
 
 
-def after_picture(context: Context) -> list[object]:
+def after_picture(page: FeaturesPage) -> list[object]:
     """The charts, which are drawn after the picture so that it does not wait for them."""
-    return feature_charts(FeatureView.of(context)) if is_drawn(context) else []
+    return feature_charts(page.shown) if page.shown else []
 
 
 def _what_to_do(corpus: Corpus, state: LinkState, ingest: IngestProgress | None) -> list[object]:
@@ -339,7 +386,7 @@ FEATURES = Topic(
     title="Features",
     letter="f",
     docs="pictures.md#feature-points",
-    layout=layout,
+    layout=read_then_draw(read, draw),
     links=PageLinks(marked="features"),
     choices=choices,
     selection=valid_selection,

@@ -63,9 +63,8 @@ class ReviewChoice:
     found: FoundReviews | None
 
     @classmethod
-    def of(cls, context: Context) -> "ReviewChoice":
+    def of(cls, corpus: Corpus, state: LinkState, reading: Reading) -> "ReviewChoice":
         """That of a link."""
-        corpus, state, reading = context.corpus, context.state, context.served_store.service(Reading)
         found = reading.found(corpus, state.seek) if state.seek else None
         token_set = shown_token_set(corpus, state)
         return cls(corpus, state, token_set, str(corpus.corpus_attributes["name"]), reading.can_read(), found)

@@ -7,7 +7,7 @@ import numpy as np
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.features.data import FeaturePanels, is_drawn
+from dashboard.features.data import FeaturePanels
 from dashboard.features.feature_tokens import FIELDS, FeatureTokens, coloured_by, parse_token_selection
 from dashboard.features.trial import Trial, seed_of
 from dashboard.features.trials import Trials
@@ -19,7 +19,7 @@ from dashboard.ui.text import signed
 from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.state import TRIAL, TRIED, LinkState
-from dashboard.web.token_sets import TokenSets, review_number, shown_token_set
+from dashboard.web.token_sets import TokenSets, shown_token_set
 from store import Corpus
 from store.schema.features import SAMPLE
 
@@ -118,6 +118,21 @@ class FeatureView(Shown[FeatureTokens]):
         return {name: column for name, column in self.points.columns.items() if named or name != "sentence"}
 
     @property
+    def choices(self) -> tuple[dict[str, object], dict[str, object]]:
+        """Values of the controls of the picture, and their defaults."""
+        seed, tried = seed_of(self.corpus), self.tried
+        values: dict[str, object] = {
+            "fview": self.view if self.trial is None else TRIAL,
+            "fcolour": self.colour.name,
+            "fit": tried.fitted,
+            "trial": tried.tokens,
+            "seed": seed if tried.seed is None else tried.seed,
+        }
+        unsaid = Trial.of(self.state.with_(fit=None, trial=TRIED), self.corpus, self.series.features)
+        defaults: dict[str, object] = {"fview": self.series.views[0], "seed": seed}
+        return values, defaults | {"fit": unsaid.fitted, "trial": unsaid.tokens}
+
+    @property
     def selected_tokens(self) -> Mask:
         """Which of the drawn tokens are selected: (token,)."""
         return self.selected[0, :, 0]
@@ -129,34 +144,6 @@ def _trial_view(series: FeaturePanels, state: LinkState) -> str | None:
         return None
     trial = Trial.of(state, series.corpus, series.features)
     return str(trial) if series.trials.find(series.corpus, series.features, trial) else None
-
-
-def valid_selection(context: Context) -> dict[str, object]:
-    """The valid fields of a link that select tokens; none where nothing is drawn."""
-    return FeatureView.of(context).valid_fields if is_drawn(context) else {}
-
-
-def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
-    """Values of the controls and their defaults; of the token set alone where there is no picture."""
-    if not context.corpus.token_sets:
-        return {}, {}
-    name = shown_token_set(context.corpus, context.state)
-    own: dict[str, object] = {"material": name, "review": review_number(name)}
-    first: dict[str, object] = {"material": context.corpus.token_sets[0]}
-    if not is_drawn(context):
-        return own, first
-    shown = FeatureView.of(context)
-    features = shown.series.features
-    values: dict[str, object] = {
-        "fview": shown.view if shown.trial is None else TRIAL,
-        "fcolour": shown.colour.name,
-        "fit": shown.tried.fitted,
-        "trial": shown.tried.tokens,
-        "seed": seed_of(context.corpus) if shown.tried.seed is None else shown.tried.seed,
-    }
-    unsaid = Trial.of(context.state.with_(fit=None, trial=TRIED), context.corpus, features)
-    defaults = first | {"fview": shown.series.views[0], "seed": seed_of(context.corpus)}
-    return own | values, defaults | {"fit": unsaid.fitted, "trial": unsaid.tokens}
 
 
 @dataclass(frozen=True)

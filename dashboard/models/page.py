@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import dash_mantine_components as dmc
 import numpy as np
@@ -23,7 +24,7 @@ from dashboard.statistics.scatter import (
     scatter_choices,
     scatter_of,
 )
-from dashboard.topic import Topic, read_then_draw
+from dashboard.topic import Choices, Topic, read_then_draw
 from dashboard.ui.charts import QUIET, DotGroup
 from dashboard.ui.deferred import ROW, DeferredPart, deferred
 from dashboard.ui.files import FORM, Table, file
@@ -36,7 +37,7 @@ from dashboard.web.paths import PageLinks
 from dashboard.web.results import cached
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
-from store import Snapshot
+from store import Corpus, Snapshot
 from store.phrases import as_label, many
 from store.schema.model import head_name
 
@@ -114,16 +115,11 @@ def every_head(snapshot: Snapshot) -> EveryHead:
     )
 
 
-def shown_heads(context: Context) -> EveryHead:
-    """Those of the snapshot, and of the trees that the server is given; numbers that are counted when they are chosen are NaN."""
-    every = every_head(context.snapshot)
-    return _with_trees(context, with_counted(every, np.full((len(COUNTED), len(every.model)), np.nan)))
-
-
-def _counted_heads(context: Context) -> EveryHead:
-    """The same with these numbers."""
-    counted = context.served_store.service(CountedMetrics).of_every_head(context.snapshot)
-    return _with_trees(context, with_counted(every_head(context.snapshot), counted))
+def shown_heads(snapshot: Snapshot, trees: Sequence[Tree], counted: NDArray[np.float64] | None = None) -> EveryHead:
+    """Those of the snapshot and of the trees; numbers that are counted when they are chosen, (metric, head), are NaN before."""
+    every = every_head(snapshot)
+    values = np.full((len(COUNTED), len(every.model)), np.nan) if counted is None else counted
+    return reduce(_with_tree, trees, with_counted(every, values))
 
 
 def with_counted(every: EveryHead, values: NDArray[np.float64]) -> EveryHead:
@@ -132,12 +128,6 @@ def with_counted(every: EveryHead, values: NDArray[np.float64]) -> EveryHead:
         name: Score(metric.title, metric.unit, own) for (name, metric), own in zip(COUNTED.items(), values, strict=True)
     }
     return replace(every, scores={**every.scores, **counted})
-
-
-def _with_trees(context: Context, every: EveryHead) -> EveryHead:
-    for tree in context.served_store.service(Trees).trees:
-        every = _with_tree(every, tree)
-    return every
 
 
 def _with_tree(every: EveryHead, tree: Tree) -> EveryHead:
@@ -166,8 +156,8 @@ def _common_scores(models: Sequence[Mapping[str, Score]]) -> dict[str, Score]:
 
 def read(context: Context) -> ShownModels:
     """The heads of all models, and the numbers of the link."""
-    every = shown_heads(context)
-    chart = _chart(context, every)
+    every = shown_heads(context.snapshot, context.served_store.service(Trees).trees)
+    chart = _chart(context.corpus, context.state, every)
     missing = f"The store has one model, {context.corpus.title}. Ingest another one to see the heads of both."
     alone = Unmade(missing, "Run `headscape ingest --model=bert-base-uncased`.", context.ingest)
     return ShownModels(
@@ -179,23 +169,30 @@ def read(context: Context) -> ShownModels:
     )
 
 
+def read_counted(context: Context) -> ShownModels:
+    """The same with the numbers that are counted when they are chosen."""
+    counted = context.served_store.service(CountedMetrics).of_every_head(context.snapshot)
+    every = shown_heads(context.snapshot, context.served_store.service(Trees).trees, counted)
+    return ShownModels(context.state, every, _chart(context.corpus, context.state, every))
+
+
 def _is_counted(chart: HeadScatter) -> bool:
     """Whether a number is shown that is counted when it is chosen."""
     return not COUNTED.keys().isdisjoint((chart.across, chart.up, chart.tint, chart.sized))
 
 
-def _chart(context: Context, every: EveryHead) -> HeadScatter:
+def _chart(corpus: Corpus, state: LinkState, every: EveryHead) -> HeadScatter:
     places = zip(every.layer, every.head, every.model, strict=True)
     names = np.array([f"{head_name(layer, head)} of {as_label(model)}" for layer, head, model in places], object)
     return scatter_of(
-        context.state,
+        state,
         every.scores,
         names=names,
         groups=_groups(every),
         by="model",
         shares=None,
         of=every.counted,
-        files=f"{data_link(context.corpus)}/models",
+        files=f"{data_link(corpus)}/models",
     )
 
 
@@ -218,10 +215,9 @@ def _groups(every: EveryHead) -> list[DotGroup]:
     ]
 
 
-def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
+def choices(shown: ShownModels) -> Choices:
     """The names of the two numbers that are shown, and of those without a choice."""
-    every = shown_heads(context)
-    current, defaults = (axes_of(state, every.scores) for state in (context.state, LinkState(page="models")))
+    current, defaults = (axes_of(state, shown.every.scores) for state in (shown.state, LinkState(page="models")))
     return dict(zip(AXES, current, strict=True)), dict(zip(AXES, defaults, strict=True))
 
 
@@ -235,20 +231,16 @@ def draw(shown: ShownModels) -> Page:
             *([alone] if alone else []),
             html.P(shown.every.counted, className="caption"),
             *scatter_choices(shown.chart, about=about),
-            *(_drawn(shown.state, shown.every, shown.chart) if shown.waits is None else [shown.waits]),
+            *(draw_heads(shown) if shown.waits is None else [shown.waits]),
         ]
     )
 
 
-def _drawn(state: LinkState, every: EveryHead, chart: HeadScatter) -> list[object]:
+def draw_heads(shown: ShownModels) -> list[object]:
+    """The chart and the table."""
+    state, chart = shown.state, shown.chart
     file = {"counted": "1" if _is_counted(chart) else None}
-    return [*scatter_chart(state, chart, table="below", file=file), *_table(state, every, chart, file)]
-
-
-def _count(context: Context) -> list[object]:
-    """The chart and the table, with the numbers that are counted for them."""
-    every = _counted_heads(context)
-    return _drawn(context.state, every, _chart(context, every))
+    return [*scatter_chart(state, chart, table="below", file=file), *_table(state, shown.every, chart, file)]
 
 
 def _table(state: LinkState, every: EveryHead, chart: HeadScatter, file: Mapping[str, str | None]) -> list[object]:
@@ -307,7 +299,12 @@ def register(server: Flask, served_store: ServedStore) -> None:
 
 
 COUNTS = DeferredPart(
-    "counted-metrics", "induction and the variance of distances", _count, (*AXES, "tint", "sized"), 900, shape="box"
+    "counted-metrics",
+    "induction and the variance of distances",
+    read_then_draw(read_counted, draw_heads),
+    (*AXES, "tint", "sized"),
+    900,
+    shape="box",
 )
 
 

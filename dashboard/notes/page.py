@@ -5,7 +5,7 @@ the database cannot be used, the answer is a sentence with status 200: a browser
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any
 
@@ -21,7 +21,7 @@ from dashboard.notes.listing import SavedViews as SavedViewList
 from dashboard.notes.notes import Notes, SavedViews
 from dashboard.notes.search import Offers, Search
 from dashboard.notes.target import HeadTarget, PointTarget, Target, TokenTarget, ViewTarget, parse_target, sentence_name
-from dashboard.topic import Topic
+from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.controls import choice, text_input
 from dashboard.ui.markup import Page
 from dashboard.web.context import Context, resolve
@@ -54,26 +54,33 @@ Counts = Mapping[Target, int]
 MOST_MARKED = 2_000
 
 
-def layout(context: Context) -> Page:
-    """The page; where the database cannot be used, why."""
-    title, how_to_read = html.H1("Notes"), html.P(_HOW_TO_READ, className="how-to-read")
+@dataclass(frozen=True)
+class NotesPage:
+    """What the page shows: by what notes can be filtered, and whether the database takes none; why where it cannot be used."""
+
+    state: LinkState
+    offers: Offers | str
+    is_read_only: bool = False
+
+
+def read(context: Context) -> NotesPage:
+    """What the page shows; the notes themselves are fetched by the browser."""
     try:
         offers = context.served_store.service(Notes).offers()
     except Refusal as refusal:
-        return Page(above=[title, html.P(str(refusal), className="notes-off", role="status")])
-    is_read_only = context.served_store.service(Database).is_read_only
-    off = [html.P(WRITING_OFF, className="notes-off", role="status")] if is_read_only else []
-    files = _files(writes=current_person().writes and not is_read_only)
-    return Page(
-        above=[
-            title,
-            how_to_read,
-            *off,
-            _filters(context.state, offers),
-            files,
-            _lists(context.state, bool(offers.authors)),
-        ]
-    )
+        return NotesPage(context.state, str(refusal))
+    return NotesPage(context.state, offers, context.served_store.service(Database).is_read_only)
+
+
+def draw(shown: NotesPage) -> Page:
+    """The page; where the database cannot be used, why."""
+    title, how_to_read = html.H1("Notes"), html.P(_HOW_TO_READ, className="how-to-read")
+    if isinstance(shown.offers, str):
+        return Page(above=[title, html.P(shown.offers, className="notes-off", role="status")])
+    off = [html.P(WRITING_OFF, className="notes-off", role="status")] if shown.is_read_only else []
+    filters, lists = _filters(shown.state, shown.offers), _lists(shown.state, bool(shown.offers.authors))
+    files = _files(writes=current_person().writes and not shown.is_read_only)
+    return Page(above=[title, how_to_read, *off, filters, files, lists])
 
 
 def _filters(state: LinkState, offers: Offers) -> html.Div:
@@ -285,7 +292,7 @@ NOTES = Topic(
     title="Notes",
     letter="n",
     docs="notes.md",
-    layout=layout,
+    layout=read_then_draw(read, draw),
     routes=(register, routes.register),
     changes=True,
 )

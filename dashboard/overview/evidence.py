@@ -25,7 +25,6 @@ from dashboard.ui.markup import FOLLOWED, further
 from dashboard.ui.small_pictures import bar_legend, sentence_lines, share_bar
 from dashboard.ui.text import all_of, decimal, spell, unbroken
 from dashboard.ui.work import watched
-from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.results import cached
 from dashboard.web.special_names import NAMED
@@ -243,20 +242,15 @@ def read_pictures(corpus: Corpus, state: LinkState) -> HeadPictures:
     return HeadPictures(url, f"{min(DRAWN, corpus.n_tokens):,} of {all_of(corpus, 'token')}")
 
 
-def example_cards(context: Context) -> list[object]:
+def example_cards(corpus: Corpus, state: LinkState) -> list[object]:
     """One card for each kind of heads."""
-    pictures, examples = read_pictures(context.corpus, context.state), examples_of(context.corpus)
-    return _cards(
-        context.state,
-        pictures,
-        {example.kind: _sentence(context.state, example, context.corpus) for example in examples},
-    )
+    sentences = {example.kind: _sentence(state, example, corpus) for example in examples_of(corpus)}
+    return _cards(state, read_pictures(corpus, state), sentences)
 
 
-def cards_outline(context: Context) -> list[object]:
+def cards_outline(corpus: Corpus, state: LinkState) -> list[object]:
     """The cards before their sentences are found."""
     sentence = html.Div(className="skeleton lines")
-    corpus, state = context.corpus, context.state
     return _cards(state, read_pictures(corpus, state), dict.fromkeys(kinds_of(corpus), sentence))
 
 

@@ -37,7 +37,7 @@ from dashboard.statistics.heads import (
 )
 from dashboard.topic import Topic, read_then_draw
 from dashboard.ui.controls import info, tour_button
-from dashboard.ui.deferred import DeferredPart, deferred
+from dashboard.ui.deferred import DeferredPart, deferred, of_corpus
 from dashboard.ui.glossary import TERMS, term, terms_of
 from dashboard.ui.markup import FOLLOWED, Page, Unmade, further, scrolling, stacked_cells, unmade, unmade_line
 from dashboard.ui.text import all_of, decimal, first_of, has_part, in_brackets, sight, spell
@@ -66,11 +66,11 @@ _RELATIONS = (
     "most frequent offset between the two words finds, and the best head of the network with random weights. Intervals are by bootstrap "
     f"over sentences. Relations with fewer than {ENOUGH_PAIRS} reported pairs are left out."
 )
-CARDS = DeferredPart("cards", "a sentence of each head", cards, (), 348, outline=outline)
+CARDS = DeferredPart("cards", "a sentence of each head", of_corpus(cards), (), 348, outline=outline)
 UNUSUAL = DeferredPart(
     "unusual",
     "the least usual sentence of each kind",
-    lambda context: exceptions(context.corpus, context.state, examples_of(context.corpus)),
+    of_corpus(lambda corpus, state: exceptions(corpus, state, examples_of(corpus))),
     (),
     208,
     312,

@@ -23,7 +23,6 @@ from dashboard.ui.glossary import Term, term, terms_of
 from dashboard.ui.markup import FOLLOWED
 from dashboard.ui.small_pictures import sentence_lines
 from dashboard.ui.work import watched
-from dashboard.web.context import Context
 from dashboard.web.results import cached
 from dashboard.web.special_names import NAMED
 from dashboard.web.state import LinkState
@@ -106,22 +105,21 @@ def _between_words(corpus: Corpus, sentence: int, part: NDArray[np.floating]) ->
     return part
 
 
-def cards(context: Context) -> list[object]:
+def cards(corpus: Corpus, state: LinkState) -> list[object]:
     """One card for each role that tests find; of a store without such roles, for each kind of heads by label."""
-    heads = heads_of_cards(context.corpus)
+    heads = heads_of_cards(corpus)
     if not heads:
-        return example_cards(context)
-    corpus, state = context.corpus, context.state
+        return example_cards(corpus, state)
     each = watched(heads, "Finding a sentence of each role")
-    return draw_cards(context, {of: _sentence(corpus, state, of, example_of(corpus, of)) for of in each})
+    return draw_cards(corpus, state, {of: _sentence(corpus, state, of, example_of(corpus, of)) for of in each})
 
 
-def outline(context: Context) -> list[object]:
+def outline(corpus: Corpus, state: LinkState) -> list[object]:
     """The cards before their sentences are found."""
-    heads = heads_of_cards(context.corpus)
+    heads = heads_of_cards(corpus)
     if not heads:
-        return cards_outline(context)
-    return draw_cards(context, dict.fromkeys(heads, html.Div(className="skeleton lines")))
+        return cards_outline(corpus, state)
+    return draw_cards(corpus, state, dict.fromkeys(heads, html.Div(className="skeleton lines")))
 
 
 def heads_of_cards(corpus: Corpus) -> list[RoleHead]:
@@ -131,10 +129,9 @@ def heads_of_cards(corpus: Corpus) -> list[RoleHead]:
     return [*found, *sink_head(corpus, shares, found)] if shares and found else []
 
 
-def draw_cards(context: Context, sentences: Mapping[RoleHead, Component]) -> list[object]:
+def draw_cards(corpus: Corpus, state: LinkState, sentences: Mapping[RoleHead, Component]) -> list[object]:
     """The cards, each with its sentence; a card opens the tab Role of its head."""
-    state, pictures = context.state, read_pictures(context.corpus, context.state)
-    special = terms_of(context.corpus)["special"]
+    pictures, special = read_pictures(corpus, state), terms_of(corpus)["special"]
     drawn: list[Any] = [
         head_card(state.with_(tab="role"), pictures, (of.layer, of.head), _words(of, special), sentence)
         for of, sentence in sentences.items()

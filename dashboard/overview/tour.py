@@ -17,7 +17,6 @@ from dashboard.ui.glossary import TERMS, term, terms_of
 from dashboard.ui.markup import Markup, heading
 from dashboard.ui.small_pictures import sentence_lines
 from dashboard.ui.text import decimal
-from dashboard.web.context import Context
 from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
@@ -87,9 +86,8 @@ class Tour:
         return query, key
 
 
-def read_tour(context: Context) -> Tour:
+def read_tour(corpus: Corpus, state: LinkState) -> Tour:
     """Everything that the tour shows."""
-    corpus = context.corpus
     of = tour_head(corpus)
     rows = corpus.sentence_rows(of.example.sentence)
     query, key = (
@@ -99,7 +97,7 @@ def read_tour(context: Context) -> Tour:
     scores = attention_logits(query[None], key[None], bias=bias)[0, of.example.query]
     every = corpus.weights(of.example.sentence)
     return Tour(
-        state=context.state,
+        state=state,
         of=of,
         text=str(corpus.sentences.text.values[of.example.sentence]),
         pieces=tuple(corpus.wordpieces(rows)),

@@ -1,10 +1,12 @@
 """Pages Heads and Head: queries and keys of every head, one panel each; and of one head, with tabs beside the picture."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import dash_mantine_components as dmc
+import numpy as np
 from dash import dcc, html
 
 from dashboard.canvas.spec import Picture, grid_tokens
@@ -36,12 +38,12 @@ from dashboard.points.search import hit_table
 from dashboard.points.shown import ShownPoints, selection_panel
 from dashboard.points.similar import SIMILAR
 from dashboard.roles.dictionary import DICTIONARY
-from dashboard.roles.evidence import EVIDENCE, WORDPIECES
+from dashboard.roles.evidence import EVIDENCE, WORDPIECES, asks_of_all
 from dashboard.roles.files import register as register_role_files
 from dashboard.roles.head_roles import has_roles, shares_of_head, what_it_does
-from dashboard.roles.panel import role_panel
+from dashboard.roles.panel import read_role_panel, role_panel
 from dashboard.roles.shares import known_shares
-from dashboard.topic import Topic
+from dashboard.topic import Choices, Topic, read_then_draw
 from dashboard.ui.controls import OF_DATA, info, neighbour
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.glossary import term
@@ -51,7 +53,9 @@ from dashboard.web.http import data_link
 from dashboard.web.paths import PageLinks
 from dashboard.web.state import MOST_TOKENS, TABS, LinkState
 from store import Corpus
+from store.kernels.roles import UNEXPLAINED
 from store.phrases import many
+from store.repository.ingest_status import IngestProgress
 from store.schema.model import ROLES, head_name
 
 #: Numbers of tokens to choose from.
@@ -68,7 +72,8 @@ _KEYS_OF_HEAD = (
     "The wheel, + and - zoom, drag moves (rotates in 3D), 0 resets; zooming out returns to all heads. Arrow keys open neighbouring "
     "heads; p, then Shift with arrow keys, steps through points."
 )
-Layout = Callable[[Context], list[object]]
+#: What a tab of page Head draws.
+Panel = Callable[[ShownPoints], list[object]]
 
 
 def _notes_of_heads(shown: ShownPoints) -> list[object]:
@@ -84,7 +89,7 @@ def _notes_of_heads(shown: ShownPoints) -> list[object]:
 
 
 #: Tab -> its title and layout, beside the tabs Role, Statistics and Positions.
-PANELS = {
+PANELS: dict[str, tuple[str, Panel]] = {
     "point": ("Point", point.panel),
     "selection": ("Selection", selection_panel),
     "pairs": ("Top pairs", pairs.panel),
@@ -101,22 +106,31 @@ _TITLES = {
 TITLES = {tab: _TITLES[tab] for tab in TABS}
 
 
-def picture_of_heads(context: Context) -> Picture | None:
-    """The picture of all heads; None before the first picture, and where no head passes the conditions of the link."""
-    return grid_picture(ShownPoints.of(context, _drawn_of_each(context.corpus))) if context.corpus.views else None
+@dataclass(frozen=True)
+class NoPicture:
+    """A model without a picture yet; `ingest` is the one under way, which may make it."""
+
+    title: str
+    ingest: IngestProgress | None
 
 
-def all_heads(context: Context) -> Page:
-    """Page Heads."""
+def read_heads(context: Context) -> ShownPoints | NoPicture:
+    """What page Heads shows: the tokens that are drawn of every head."""
     if not context.corpus.views:
-        return without_picture(context.ingest, "Heads")
-    shown = ShownPoints.of(context, _drawn_of_each(context.corpus))
-    return draw_heads(shown, worked_example(context.corpus, context.view))
+        return NoPicture("Heads", context.ingest)
+    return ShownPoints.of(context, HeadTokens(context.corpus, grid_tokens(context.corpus)))
 
 
-def _drawn_of_each(corpus: Corpus) -> HeadTokens:
-    """The tokens that are drawn of every head."""
-    return HeadTokens(corpus, grid_tokens(corpus))
+def picture_of_heads(shown: ShownPoints | NoPicture) -> Picture | None:
+    """The picture of all heads; None before the first picture, and where no head passes the conditions of the link."""
+    return None if isinstance(shown, NoPicture) else grid_picture(shown)
+
+
+def all_heads(shown: ShownPoints | NoPicture) -> Page:
+    """Page Heads."""
+    if isinstance(shown, NoPicture):
+        return without_picture(shown.ingest, shown.title)
+    return draw_heads(shown, worked_example(shown.corpus, shown.view))
 
 
 def draw_heads(shown: ShownPoints, example: WorkedExample | None) -> Page:
@@ -151,28 +165,70 @@ def _how_to_read_heads(state: LinkState, *, packed: bool, example: WorkedExample
     return html.P([*text, *([example_button()] if example else []), about], className="how-to-read")
 
 
-def picture_of_head(context: Context) -> Picture | None:
+@dataclass(frozen=True)
+class EndOfRole:
+    """The end of tab Role, of a topic above this one: a part that is computed later where a link asks for it, and what it draws."""
+
+    part: DeferredPart
+    is_asked: Callable[[Corpus, LinkState], bool]
+    draw: Callable[[ShownPoints, html.Div | None], list[object]]
+
+
+@dataclass(frozen=True)
+class HeadPage:
+    """What page Head shows: the head's points, the open tab, and the parts of this tab that are computed later, by their names."""
+
+    shown: ShownPoints
+    tab: str
+    later: Mapping[str, html.Div]
+
+
+def read_head(context: Context, end_of_role: EndOfRole) -> HeadPage | NoPicture:
+    """What page Head shows."""
+    corpus, state = context.corpus, context.state
+    if not corpus.views:
+        return NoPicture(head_name(state.layer, state.head), context.ingest)
+    points = HeadTokens(corpus, min(state.tokens, corpus.n_tokens), state.layer, state.head)
+    tab = tab_of(corpus, state)
+    parts = _parts_of_tab(tab, corpus, state, end_of_role)
+    return HeadPage(ShownPoints.of(context, points), tab, {part.name: deferred(context, part) for part in parts})
+
+
+def _parts_of_tab(tab: str, corpus: Corpus, state: LinkState, end_of_role: EndOfRole) -> list[DeferredPart]:
+    """What is computed later: of a clicked point the most similar tokens, and what a role is found by."""
+    if tab == "role":
+        end = [end_of_role.part] if end_of_role.is_asked(corpus, state) else []
+        return [*_parts_of_role(corpus, state), *end]
+    return [SIMILAR] if tab == "point" and state.token is not None else []
+
+
+def _parts_of_role(corpus: Corpus, state: LinkState) -> list[DeferredPart]:
+    """The evidence of a role and the dictionary; none where the roles of the head are not known."""
+    if not has_roles(corpus) or np.isnan(shares_of_head(corpus, state.layer, state.head)[UNEXPLAINED]):
+        return []
+    return [EVIDENCE, *([WORDPIECES] if asks_of_all(state) else []), DICTIONARY]
+
+
+def picture_of_head(page: HeadPage | NoPicture) -> Picture | None:
     """The picture of one head, and of the pinned one beside it."""
-    if not context.corpus.views:
-        return None
-    return picture_with_pinned(ShownPoints.of(context, _drawn_of_one(context.corpus, context.state)))
+    return None if isinstance(page, NoPicture) else picture_with_pinned(page.shown)
 
 
-def one_head(context: Context, others: Mapping[str, Layout]) -> Page:
-    """Page Head, with the layouts of the tabs of other topics by tab. Only the layout of the open tab is computed."""
-    state = context.state
-    if not context.corpus.views:
-        return without_picture(context.ingest, head_name(state.layer, state.head))
-    shown, tab = ShownPoints.of(context, _drawn_of_one(context.corpus, state)), tab_of(context)
-    drawn = others[tab](context) if tab in others else PANELS[tab][1](shown)
-    # The tokens most similar to the clicked point.
-    similar = [deferred(context, SIMILAR)] if tab == "point" and state.token is not None else []
-    return _head(shown, tab, [*drawn, *similar])
+def one_head(page: HeadPage | NoPicture, end_of_role: EndOfRole, others: Mapping[str, Panel]) -> Page:
+    """Page Head, with the tabs of other topics by tab. Only the open tab is drawn."""
+    if isinstance(page, NoPicture):
+        return without_picture(page.ingest, page.title)
+    shown, tab, later = page.shown, page.tab, page.later
+    if tab == "role":
+        role = role_panel(read_role_panel(shown.corpus, shown.state, shown.ingest), later)
+        return _head(shown, tab, [*role, *end_of_role.draw(shown, later.get(end_of_role.part.name))])
+    draw = others[tab] if tab in others else PANELS[tab][1]
+    return _head(shown, tab, [*draw(shown), *later.values()])
 
 
-def _drawn_of_one(corpus: Corpus, state: LinkState) -> HeadTokens:
-    """The tokens that are drawn of the head of the link."""
-    return HeadTokens(corpus, min(state.tokens, corpus.n_tokens), state.layer, state.head)
+def choices_of_head(page: HeadPage | NoPicture) -> Choices:
+    """The open tab."""
+    return {} if isinstance(page, NoPicture) else {"tab": page.tab}, {}
 
 
 def _head(shown: ShownPoints, tab: str, drawn: list[object]) -> Page:
@@ -343,16 +399,15 @@ def _select(field: str, label: str, values: range | list[int], value: int, width
     )
 
 
-def tab_of(context: Context) -> str:
+def tab_of(corpus: Corpus, state: LinkState) -> str:
     """The tab of the link; without one, that of the clicked point, of the selection, or of the roles where the store has them."""
-    state = context.state
     if state.tab:
         return state.tab
     if state.token is not None:
         return "point"
     if state.lasso or state.where:
         return "selection"
-    return "role" if has_roles(context.corpus) else "statistics"
+    return "role" if has_roles(corpus) else "statistics"
 
 
 HEADS = Topic(
@@ -360,31 +415,27 @@ HEADS = Topic(
     title="Heads",
     letter="h",
     docs="pictures.md",
-    layout=all_heads,
+    layout=read_then_draw(read_heads, all_heads),
     links=PageLinks(shows_fields=True),
     picture=picture_of_heads,
     routes=(register,),
 )
 
 
-def head_topic(statistics: Layout, positions: Layout, replaced: Layout, parts: tuple[DeferredPart, ...]) -> Topic:
-    """Page Head; topics above this one have the layouts of tabs `statistics` and `positions`, and the end of tab Role with its `parts`."""
+def head_topic(statistics: Panel, positions: Panel, end_of_role: EndOfRole) -> Topic[HeadPage | NoPicture]:
+    """Page Head; topics above this one have the tabs `statistics` and `positions`, and the end of tab Role."""
+    others = {"statistics": statistics, "positions": positions}
     return Topic(
         name="head",
         title="Head",
         letter="d",
         docs="pictures.md",
-        layout=partial(
-            one_head,
-            others={
-                "role": lambda context: [*role_panel(context), *replaced(context)],
-                "statistics": statistics,
-                "positions": positions,
-            },
+        layout=read_then_draw(
+            partial(read_head, end_of_role=end_of_role), partial(one_head, end_of_role=end_of_role, others=others)
         ),
         links=PageLinks(always=frozenset({"layer", "head"})),
-        choices=lambda context: ({"tab": tab_of(context)} if context.corpus.views else {}, {}),
+        choices=choices_of_head,
         picture=picture_of_head,
-        deferred=(SIMILAR, EVIDENCE, WORDPIECES, DICTIONARY, *parts),
+        deferred=(SIMILAR, EVIDENCE, WORDPIECES, DICTIONARY, end_of_role.part),
         routes=(register_role_files,),
     )

@@ -157,10 +157,10 @@ class ShownPoints(Shown[HeadTokens]):
         return hits(self.corpus, selection.q, selection.within, limit=LISTED) if selection.q else None
 
 
-def valid_fields(context: Context) -> dict[str, object]:
+def valid_fields(corpus: Corpus, state: LinkState) -> dict[str, object]:
     """The fields of a link that select queries and keys, or show a category alone, without what is ignored."""
-    state, known = context.state, columns(context.corpus)
-    selection, _ = parse_selection({name: state.fields[name] or "" for name in FIELDS}, context.corpus, known)
+    known = columns(corpus)
+    selection, _ = parse_selection({name: state.fields[name] or "" for name in FIELDS}, corpus, known)
     colour = known.get(state.colour, known["role"])
     is_there = state.only is not None and colour.code(state.only) is not None
     shown = {"colour": colour.name, "only": state.only if is_there else None}

@@ -10,7 +10,7 @@ from dashboard.canvas.spec import Picture
 from dashboard.points.colours import legend, legend_line, marks_line
 from dashboard.points.controls import head_fidelity_caption, sample_caption
 from dashboard.points.head_tokens import HeadTokens, column_of, columns
-from dashboard.points.page import picture_of_head
+from dashboard.points.picture import picture_with_pinned
 from dashboard.points.point_set import Column, Kind
 from dashboard.points.shown import ShownPoints
 from dashboard.published.charts import PositionChart, position_charts
@@ -77,33 +77,29 @@ def read_head_page(context: Context, *, text: bool) -> HeadPage:
     roles = read_role_panel(corpus, state, None)
     known = None if isinstance(roles, Unmade) else roles
     numbers = read_head_statistics(corpus, state, None)
-    shown = _shown(context) if corpus.views else None
+    points = HeadTokens(corpus, min(state.tokens, corpus.n_tokens), state.layer, state.head)
+    shown = ShownPoints.of(context, points) if corpus.views else None
     return HeadPage(
         name=head_name(state.layer, state.head),
         does=known.does if known else "",
         role=known.choices[known.evidence] if known else "",
-        picture=_picture(context, text=text) if shown else None,
+        picture=_picture(shown, text=text) if shown else None,
         colours=list(_colours(shown)) if shown else [],
         below=_captions(shown) if shown else [],
         roles=[unmade_line(roles)] if isinstance(roles, Unmade) else draw_roles(roles),
-        evidence=evidence_part(context) if known and text else [],
+        evidence=evidence_part(corpus, state) if known and text else [],
         statistics=[numbers_table(state, numbers.numbers)],
         positions=position_charts(corpus, state.layer, state.head),
-        dictionary=dictionary_part(context) if known and text else [],
+        dictionary=dictionary_part(corpus, state) if known and text else [],
         relations=_relations(corpus, state.layer, state.head),
         nearest=nearest(state, numbers.nearest),
     )
 
 
-def _shown(context: Context) -> ShownPoints:
-    corpus, state = context.corpus, context.state
-    return ShownPoints.of(context, HeadTokens(corpus, min(state.tokens, corpus.n_tokens), state.layer, state.head))
-
-
-def _picture(context: Context, *, text: bool) -> Picture | None:
+def _picture(shown: ShownPoints, *, text: bool) -> Picture:
     """The picture of page Head, whose labels are words where the text is published."""
-    picture = picture_of_head(context)
-    return picture and replace(picture, labels=picture.labels if text else None)
+    picture = picture_with_pinned(shown)
+    return replace(picture, labels=picture.labels if text else None)
 
 
 def _captions(shown: ShownPoints) -> list[object]:

@@ -12,7 +12,7 @@ from dashboard.notebook.sentence import start_of
 from dashboard.overview.page import draw as draw_overview
 from dashboard.overview.page import read as read_overview
 from dashboard.overview.role_cards import cards
-from dashboard.points.page import picture_of_heads
+from dashboard.points.page import picture_of_heads, read_heads
 from dashboard.published.address import head_path, relative, sentence_path
 from dashboard.published.drawn import encode_lines
 from dashboard.published.folder import SiteFolder
@@ -22,7 +22,6 @@ from dashboard.published.provenance import card, joined
 from dashboard.published.sentences import sentence_files
 from dashboard.published.site import ModelSite, Options, Page, Step, write_assets
 from dashboard.roles.shares import KINDS, NO_ROLE
-from dashboard.web.context import Context
 from dashboard.web.served_store import ServedStore
 from store.schema.model import head_name
 
@@ -73,28 +72,25 @@ def pages_of(site: ModelSite) -> Iterator[Page]:
 def overview_page(site: ModelSite) -> Page:
     """The first page of a model."""
     context, about = site.context("overview"), site.about
-    picture = picture_of_heads(site.context("heads")) if site.corpus.views else None
-    path = f"{site.folder}index.html"
+    picture = picture_of_heads(read_heads(site.context("heads")))
+    path, shown = f"{site.folder}index.html", read_overview(context)
+    # With what the page computes later, and without text of the corpus where that is not published.
+    has_cards = shown.cards is not None and site.options.text
+    drawn: list[Any] = cards(context.corpus, context.state) if has_cards else []
+    shown = replace(shown, cards=html.Div(drawn) if drawn else None, exceptions=None)
     return Page(
         path=path,
         template="overview.html",
         title=f"What the heads of {about.model} do on {about.data}",
         description=f"{len(site.heads)} attention heads of {about.model} on {about.data}: what each attends to, with evidence.",
         values={
-            "content": site.html(path, _overview_content(context, text=site.options.text)),
+            "content": site.html(path, draw_overview(shown).above),
             "picture": picture and site.picture(path, picture),
             "heads": [(head_name(*head), head_path(*head)) for head in site.heads],
         },
         script="picture" if picture else "plain",
         preview=site.preview(path, picture),
     )
-
-
-def _overview_content(context: Context, *, text: bool) -> list[object]:
-    """The page Overview, with what it computes later, and without text of the corpus where that is not published."""
-    shown = read_overview(context)
-    drawn: list[Any] = cards(context) if shown.cards is not None and text else []
-    return draw_overview(replace(shown, cards=html.Div(drawn) if drawn else None, exceptions=None)).above
 
 
 def head_page(site: ModelSite, layer: int, head: int) -> Page:

@@ -8,11 +8,10 @@ import xarray as xr
 from dash import html
 
 from dashboard.ui.controls import info
-from dashboard.ui.deferred import DeferredPart
+from dashboard.ui.deferred import DeferredPart, of_corpus
 from dashboard.ui.glossary import defined
 from dashboard.ui.markup import file_links, heading
 from dashboard.ui.text import signed
-from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.results import cached
 from dashboard.web.state import LinkState
@@ -44,9 +43,8 @@ def dictionary_of(corpus: Corpus, layer: int, head: int) -> xr.Dataset:
     return corpus.head_dictionary(layer, head)
 
 
-def dictionary_part(context: Context) -> list[object]:
+def dictionary_part(corpus: Corpus, state: LinkState) -> list[object]:
     """What brings a query and a key together in the tables of the head, the strongest first."""
-    corpus, state = context.corpus, context.state
     return draw_dictionary(corpus, state, dictionary_of(corpus, state.layer, state.head))
 
 
@@ -110,7 +108,7 @@ def _table(names: tuple[str, ...], pairs: Sequence[tuple[Any, ...]]) -> html.Tab
 DICTIONARY = DeferredPart(
     "role-dictionary",
     "the dictionary of the head",
-    dictionary_part,
+    of_corpus(dictionary_part),
     ("layer", "head"),
     690,
     900,

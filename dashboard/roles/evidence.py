@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from dashboard.roles.head_roles import main_role, shares_of_head
 from dashboard.roles.shares import kind_number
 from dashboard.ui.controls import action, info
-from dashboard.ui.deferred import DeferredPart
+from dashboard.ui.deferred import DeferredPart, of_corpus
 from dashboard.ui.markup import FOLLOWED, heading
 from dashboard.ui.small_pictures import sentence_lines
 from dashboard.ui.work import watched
-from dashboard.web.context import Context
 from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
@@ -235,9 +234,8 @@ def _sample(corpus: Corpus) -> NDArray[np.int64]:
     return readable[:SAMPLED] if len(readable) else np.arange(min(len(sizes), SAMPLED))
 
 
-def evidence_part(context: Context) -> list[object]:
+def evidence_part(corpus: Corpus, state: LinkState) -> list[object]:
     """One sentence for some of the tenths, drawn with lines, and the sentences in which the role gets least."""
-    corpus, state = context.corpus, context.state
     role = _role(corpus, state)
     found = role_sentences(corpus, state.layer, state.head, role)
     if not len(found.sentences):
@@ -271,9 +269,8 @@ def _count_all(corpus: Corpus, state: LinkState) -> html.P:
     return html.P(action(f"Count over {many(corpus.n_sentences, 'sentence')}", href))
 
 
-def every_wordpiece(context: Context) -> list[object]:
+def every_wordpiece(corpus: Corpus, state: LinkState) -> list[object]:
     """The strongest wordpieces over the whole corpus; nothing where they are not asked for."""
-    corpus, state = context.corpus, context.state
     if not asks_of_all(state):
         return []
     found = every_sentence(corpus, state.layer, state.head, _role(corpus, state))
@@ -355,7 +352,7 @@ def _href(state: LinkState, sentence: int) -> str:
 EVIDENCE = DeferredPart(
     "role-evidence",
     "the sentences of the role",
-    evidence_part,
+    of_corpus(evidence_part),
     ("layer", "head", "evidence"),
     1500,
     1700,
@@ -365,7 +362,7 @@ EVIDENCE = DeferredPart(
 WORDPIECES = DeferredPart(
     "role-wordpieces",
     "the strongest wordpieces of the corpus",
-    every_wordpiece,
+    of_corpus(every_wordpiece),
     ("layer", "head", "evidence", "wordpieces"),
     250,
 )

@@ -10,7 +10,7 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.roles.dictionary import DICTIONARY
-from dashboard.roles.evidence import AGAINST, EVIDENCE, WORDPIECES, asks_of_all
+from dashboard.roles.evidence import AGAINST, EVIDENCE, WORDPIECES
 from dashboard.roles.head_roles import (
     WITHOUT,
     RoleShare,
@@ -26,12 +26,10 @@ from dashboard.roles.head_roles import (
     what_it_does,
 )
 from dashboard.ui.controls import action, choice, info
-from dashboard.ui.deferred import deferred
 from dashboard.ui.glossary import defined
 from dashboard.ui.markup import Unmade, file_links, unmade_line
 from dashboard.ui.small_pictures import bar_legend, share_bar
 from dashboard.ui.text import decimal, sight, signed
-from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.state import THRESHOLDS, LinkState
 from store import Corpus
@@ -161,14 +159,13 @@ class RolePanel:
     files: str
 
 
-def role_panel(context: Context) -> list[object]:
-    """The tab Role of page Head."""
-    shown = read_role_panel(context.corpus, context.state, context.ingest)
+def role_panel(shown: RolePanel | Unmade, later: Mapping[str, html.Div]) -> list[object]:
+    """The tab Role of page Head, with its parts that are computed later by their names."""
     if isinstance(shown, Unmade):
         return [html.H2("Roles of this head"), unmade_line(shown)]
     dictionary = html.Div(_title("role-pairs"), className="role-heading")
-    every = [deferred(context, WORDPIECES)] if asks_of_all(context.state) else []
-    return [*draw_role_panel(shown), deferred(context, EVIDENCE), *every, dictionary, deferred(context, DICTIONARY)]
+    every = [later[WORDPIECES.name]] if WORDPIECES.name in later else []
+    return [*draw_role_panel(shown), later[EVIDENCE.name], *every, dictionary, later[DICTIONARY.name]]
 
 
 def read_role_panel(corpus: Corpus, state: LinkState, ingest: IngestProgress | None) -> RolePanel | Unmade:

@@ -16,7 +16,7 @@ from dashboard.web.context import Context
 from dashboard.web.corpus_model import CorpusModel, runs_models
 from dashboard.web.errors import Refusal
 from dashboard.web.served_store import ServedStore
-from dashboard.web.state import Rollout
+from dashboard.web.state import LinkState, Rollout
 from store import Corpus
 
 #: Views that show no attention weights, so that no method is asked for.
@@ -103,8 +103,7 @@ def waits(context: Context) -> bool:
     return (waits_long or not typed.has_loaded(corpus)) and not cannot_run(corpus, sentence, method)
 
 
-def run_method(context: Context) -> None:
+def run_method(served_store: ServedStore, corpus: Corpus, sentence: Sentence, state: LinkState) -> None:
     """Compute what a link shows in place of attention. Raises a `Refusal` where that fails."""
-    sentence, state = shown_sentence(context), context.state
     if state.rollout in MODEL_METHODS and state.show not in _WITHOUT_WEIGHTS:
-        with_arrival(context.served_store, context.corpus, sentence, state.rollout)
+        with_arrival(served_store, corpus, sentence, state.rollout)

@@ -9,13 +9,13 @@ import plotly.graph_objects as go
 from dash import html
 from numpy.typing import NDArray
 
+from dashboard.points.shown import ShownPoints
 from dashboard.sentence.picture import ShownSentence, query_string
 from dashboard.ui.charts import QUIET, RAMP, chart, colour_bar, every, layers_down, layout
 from dashboard.ui.files import Table
 from dashboard.ui.markup import file_href, scrolling
 from dashboard.ui.text import all_of, significant
 from dashboard.ui.theme import PALETTE, between
-from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.results import cached
 from dashboard.web.state import LinkState
@@ -198,9 +198,9 @@ def position_figure(means: PositionMeans) -> go.Figure:
     return go.Figure(heat, layout(across, down, zooms=True, margin=MARGIN, font={"size": 11, "color": QUIET}))
 
 
-def head_positions(context: Context) -> list[object]:
-    """Both; without a selected token the mean alone."""
-    corpus, state = context.corpus, context.state
+def head_positions(points: ShownPoints) -> list[object]:
+    """The tab Positions of page Head: both; without a selected token the mean alone."""
+    corpus, state = points.corpus, points.state
     means = read_positions(corpus, state.layer, state.head)
     of_sentence = [] if state.token is None else _draw_sentence_of_token(corpus, state, state.token)
     return [*of_sentence, *positions(means, beside_matrix=False)]

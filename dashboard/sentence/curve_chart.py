@@ -9,7 +9,6 @@ import plotly.graph_objects as go
 from dash import html
 from flask import Flask, Response, abort, request
 
-from dashboard.roles.shares import known_shares
 from dashboard.sentence.curve import (
     KINDS,
     SHARES,
@@ -25,7 +24,7 @@ from dashboard.sentence.sample import Watch
 from dashboard.ui.charts import QUIET, SERIES, axis, chart, layout
 from dashboard.ui.charts import SHARES as SHARE_AXIS
 from dashboard.ui.controls import action, info
-from dashboard.ui.deferred import DeferredPart, deferred
+from dashboard.ui.deferred import DeferredPart
 from dashboard.ui.files import FORM, file
 from dashboard.ui.markup import Unmade, file_href, unmade_line
 from dashboard.ui.text import in_interval
@@ -69,9 +68,8 @@ class ShownCurves:
     csv: str
 
 
-def curve_panel(context: Context) -> list[object]:
+def curve_panel(state: LinkState, computed: html.Div | None, *, has_rules: bool) -> list[object]:
     """What draws the curves, and the chart, which is computed after the page."""
-    state, has_rules = context.state, known_shares(context.corpus) is not None
     drawn = kinds_of(state)
     offered = [kind for kind in KINDS if kind not in drawn and (kind != "rule" or has_rules)]
     buttons = [action(INSTEAD[kind], _with(state, [*drawn, kind]), look="plain") for kind in offered]
@@ -83,7 +81,7 @@ def curve_panel(context: Context) -> list[object]:
         html.H3(["Over the number of heads", info("the curve over the number of heads", _ABOUT)]),
         *([html.P(["Drawn, where heads: ", *shown], className="switched-off")] if shown else []),
         *([html.P(["Draw, where heads: ", *buttons], className="switched-off")] if buttons else []),
-        *([deferred(context, CURVE)] if drawn else []),
+        *([] if computed is None else [computed]),
     ]
 
 

@@ -14,7 +14,6 @@ from dashboard.sentence.picture import isolated_head
 from dashboard.ui.controls import choice, number, statistic_choice
 from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.text import first_of, spell
-from dashboard.web.context import Context
 from dashboard.web.results import cached
 from dashboard.web.state import ORDER, LinkState
 from store import STATISTICS, Corpus
@@ -205,11 +204,6 @@ def search_of(corpus: Corpus, link: LinkState) -> Search:
 def ranking_by(corpus: Corpus, by: str | None, layer: int, head: int) -> Ranking | None:
     """By a statistic of a head; None in corpus order."""
     return None if by in (None, ORDER) else statistic_ranking(corpus, str(by), layer, head)
-
-
-def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
-    """The value of the ranking control, and its default."""
-    return {"by": context.state.by or ORDER}, {"by": ORDER}
 
 
 def finder(corpus: Corpus, state: LinkState, search: Search) -> list[object]:

@@ -1,7 +1,7 @@
 """Heads that page Sentence points to: the one that it opens on, with a sentence, and all of them ranked by a token pair."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import dash_mantine_components as dmc
@@ -18,10 +18,9 @@ from dashboard.statistics.heads import BEHAVIOURS, kinds_of
 from dashboard.ui.controls import choice, info
 from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.text import in_brackets, spell
-from dashboard.web.context import Context
 from dashboard.web.results import cached
 from dashboard.web.state import LinkState
-from store import Corpus
+from store import Corpus, Snapshot
 from store.kernels.attention import merge_words, softmax
 from store.schema.model import head_name
 
@@ -204,29 +203,22 @@ def _off_sinks(corpus: Corpus) -> Opening:
     return Opening(layer, head, behaviour=behaviour)
 
 
-def with_default_sentence(context: Context) -> Context:
-    """The context of a page as it opens: a bare link to page Sentence shows one head."""
-    if not context.bare:
-        return context
-    return replace(context, state=opened_state(context.corpus, context.state), completed=True)
-
-
-def opened_state(corpus: Corpus, state: LinkState) -> LinkState:
-    """The state of page Sentence with the head and the sentence that it opens on."""
+def opened_state(_snapshot: Snapshot, corpus: Corpus, state: LinkState) -> LinkState:
+    """The state of page Sentence with the head and the sentence that it opens on: a bare link shows one head."""
     opening = opening_of(corpus)
     chosen = {"layer": opening.layer, "head": opening.head, "heads": str(opening.head), "sentence": opening.sentence}
     return state.on("sentence").with_(**chosen)
 
 
-def sentence_href(context: Context) -> str:
+def sentence_href(snapshot: Snapshot, corpus: Corpus, state: LinkState) -> str:
     """The link to page Sentence: from page Head with its head, alone unless it is among those drawn there before; as it opens where neither head nor sentence is chosen."""
-    state = context.state.on("sentence")
-    if context.state.page == "head":
-        drawn = state.heads if state.head in numbers(state.heads) else str(state.head)
-        return state.with_(heads=drawn).href
-    if context.state.page == "sentence" or state.chosen & set(_OF_SENTENCE):
-        return state.href
-    return opened_state(context.corpus, context.state).href if state.chosen else state.bare_href
+    own = state.on("sentence")
+    if state.page == "head":
+        drawn = own.heads if own.head in numbers(own.heads) else str(own.head)
+        return own.with_(heads=drawn).href
+    if state.page == "sentence" or own.chosen & set(_OF_SENTENCE):
+        return own.href
+    return opened_state(snapshot, corpus, state).href if own.chosen else own.bare_href
 
 
 def about_head(state: LinkState, opening: Callable[[], Opening]) -> list[html.P]:

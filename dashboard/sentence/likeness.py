@@ -10,15 +10,15 @@ from dash import html
 from flask import Flask, Response, request
 from numpy.typing import NDArray
 
-from dashboard.sentence.arrival import cannot_run, decomposed, requested_sentence
+from dashboard.sentence.arrival import decomposed, requested_sentence
 from dashboard.sentence.encoder import TypedSentences, corpus_sentence, encodable_sentences
 from dashboard.sentence.methods import DECOMPX, MODEL_METHODS
-from dashboard.sentence.picture import ShownSentence, data_url, query_string, read_shown
+from dashboard.sentence.picture import data_url, query_string, read_shown
 from dashboard.sentence.sentence import Sentence, Unit
 from dashboard.sentence.vector import by_word, pooled_parts, words_of
 from dashboard.ui.charts import DIVERGING, NOTE, chart, colour_bar_above, every, layout
 from dashboard.ui.controls import action, info, text_input
-from dashboard.ui.deferred import DeferredPart, deferred
+from dashboard.ui.deferred import DeferredPart
 from dashboard.ui.files import FORM, Table, file
 from dashboard.ui.markup import scrolling
 from dashboard.ui.text import decimal, signed, significant, with_commands
@@ -162,21 +162,18 @@ def other_sentence(served_store: ServedStore, corpus: Corpus, near: list[tuple[i
 # -- the section ----------------------------------------------------------------------------------------
 
 
-def likeness_panel(context: Context, shown: ShownSentence) -> list[object]:
-    """The section: which other sentence, and the split cosine, which is computed after the page."""
-    state, title = (
-        context.state,
-        html.H2(["Why two sentences are alike", info("the split cosine", _ABOUT)], id=WHY_ALIKE),
-    )
-    if reason := cannot_run(context.corpus, shown.sentence, DECOMPX):
+def likeness_panel(state: LinkState, reason: str, computed: html.Div | None) -> list[object]:
+    """The section: which other sentence, and the split cosine, which is computed after the page; a `reason` why not."""
+    title = html.H2(["Why two sentences are alike", info("the split cosine", _ABOUT)], id=WHY_ALIKE)
+    if reason:
         return [title, html.P(with_commands(reason), className="caption")]
     typed = None if state.alike == NEAREST else state.alike
     nearest = action("Take the nearest", state.with_(alike=NEAREST).href)
     controls = [text_input("alike", "Another sentence, or its number", "type, then Enter", typed, 220), nearest]
     chosen = html.Div(controls, className="controls")
-    if not state.alike:
+    if computed is None:
         return [title, html.P(_EMPTY, className="caption"), chosen]
-    return [title, chosen, deferred(context, LIKENESS)]
+    return [title, chosen, computed]
 
 
 def compute_likeness(context: Context) -> list[object]:

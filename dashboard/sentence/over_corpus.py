@@ -7,14 +7,14 @@ from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.sample import EncodedSample, LinkChange, SampleChange, Sampling, Watch
 from dashboard.sentence.sample_numbers import NumberRow, number_rows
 from dashboard.ui.controls import action, info
-from dashboard.ui.deferred import DeferredPart, deferred
+from dashboard.ui.deferred import DeferredPart
 from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.work import current_job
 from dashboard.web.admission import Room
 from dashboard.web.context import Context
 from dashboard.web.results import current_cache
 from dashboard.web.served_store import ServedStore
-from dashboard.web.state import Instead, heads_numbers
+from dashboard.web.state import Instead, LinkState, heads_numbers
 from store import Corpus
 from store.replacement import SENTENCES
 from store.schema.model import head_name
@@ -40,22 +40,22 @@ class Measuring(Room):
         return cls(READERS, BUSY)
 
 
-def over_corpus(context: Context) -> list[object]:
-    """A button that measures the change over the corpus, or the measured change; nothing where heads have no rules.
+def can_be_measured(corpus: Corpus, state: LinkState) -> bool:
+    """Whether the heads of a link can be replaced over the corpus: not by rules that they do not have.
 
-    Nor where they attend as in one other sentence: it has as many tokens as few sentences of the corpus.
+    Nor as in one other sentence: it has as many tokens as few sentences of the corpus.
     """
-    state = context.state
-    if state.instead == "patch" or (state.instead == "rule" and known_shares(context.corpus) is None):
-        return []
-    if not state.sampled:
+    has_rules = state.instead != "rule" or known_shares(corpus) is not None
+    return bool(state.without) and state.instead != "patch" and has_rules
+
+
+def over_corpus(state: LinkState, measured: html.Div | None) -> list[object]:
+    """A button that measures the change over the corpus, or the measured change."""
+    if measured is None:
         button = action(f"Measure over {SENTENCES} sentences of the corpus", state.with_(sampled="1").href)
         return [html.P(button, className="over-corpus")]
     title = html.H3(["Over the corpus", info("the corpus", _ABOUT)])
-    return [
-        title,
-        deferred(context, SAMPLED, ready=known_change(context.corpus, state.without, state.instead) is not None),
-    ]
+    return [title, measured]
 
 
 def _key(without: str | None, instead: Instead) -> tuple[str, str | None, str]:
@@ -66,6 +66,10 @@ def known_change(corpus: Corpus, without: str | None, instead: Instead) -> Sampl
     """What was measured before."""
     found: SampleChange | None = current_cache().find(corpus, _key(without, instead))
     return found
+
+
+def _is_measured(corpus: Corpus, state: LinkState) -> bool:
+    return known_change(corpus, state.without, state.instead) is not None
 
 
 def sample_change(
@@ -111,7 +115,12 @@ def sample_as_it_is(sampling: Sampling, watch: Watch) -> EncodedSample:
 #: The key of the sample with all heads.
 _ALL_HEADS = "sample with all heads"
 SAMPLED = DeferredPart(
-    "sampled", "what changes over the corpus", compute_sampled, ("without", "instead", "sampled"), HEIGHT
+    "sampled",
+    "what changes over the corpus",
+    compute_sampled,
+    ("without", "instead", "sampled"),
+    HEIGHT,
+    ready=_is_measured,
 )
 
 

@@ -1,8 +1,8 @@
 """Page Sentence: what every head does with one sentence, of the corpus or typed by a reader."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import dash_mantine_components as dmc
 from dash import dcc, html
@@ -10,7 +10,7 @@ from dash import dcc, html
 from dashboard.notes.listing import note_panel
 from dashboard.notes.target import SentenceTarget, TokenTarget
 from dashboard.roles.shares import RoleShares, known_shares
-from dashboard.sentence.arrival import lacking, run_method, waits
+from dashboard.sentence.arrival import cannot_run, lacking, run_method, waits
 from dashboard.sentence.charts import ShownMeans, positions, read_positions, sentence_mixing
 from dashboard.sentence.controls import (
     SHOWN,
@@ -23,13 +23,13 @@ from dashboard.sentence.controls import (
 )
 from dashboard.sentence.curve_chart import CURVE
 from dashboard.sentence.curve_chart import register as register_curve
-from dashboard.sentence.encoder import encodable_sentences, has_no_vectors, shown_sentence
-from dashboard.sentence.finder import choices, finder, search_of
-from dashboard.sentence.heads import about_head, opening_of, ranking_panel, sentence_href, with_default_sentence
+from dashboard.sentence.encoder import TypedSentences, encodable_sentences, has_no_vectors, shown_sentence
+from dashboard.sentence.finder import finder, search_of
+from dashboard.sentence.heads import about_head, opened_state, opening_of, ranking_panel, selected_pair, sentence_href
 from dashboard.sentence.likeness import LIKENESS, likeness_panel
 from dashboard.sentence.likeness import register as register_likeness
 from dashboard.sentence.marks import marks_notice
-from dashboard.sentence.methods import MODEL_METHODS
+from dashboard.sentence.methods import DECOMPX, MODEL_METHODS
 from dashboard.sentence.over_corpus import SAMPLED
 from dashboard.sentence.picture import (
     ShownSentence,
@@ -46,9 +46,9 @@ from dashboard.sentence.ruler import Rulers, draw_rulers, draw_text, read_rulers
 from dashboard.sentence.tree import Tree, dependency_tree, read_tree
 from dashboard.sentence.vector import VECTOR, vector_panel
 from dashboard.sentence.vector import register as register_vector
-from dashboard.sentence.why import WHY, why_panel
-from dashboard.sentence.without import WITHOUT, without_panel
-from dashboard.topic import Topic, read_then_draw
+from dashboard.sentence.why import WHY, can_say_why, why_panel
+from dashboard.sentence.without import WITHOUT, without_panel, without_parts
+from dashboard.topic import Choices, Topic, Views, read_then_draw
 from dashboard.ui.controls import info, other_sentences
 from dashboard.ui.deferred import DeferredPart, deferred
 from dashboard.ui.files import provenance_of
@@ -87,12 +87,14 @@ _ENCODED = (
 _FROM_STORE = "weights computed from the stored queries and keys"
 
 
-def picture(context: Context) -> dict[str, Any] | None:
-    """What the views of a sentence draw; None where a figure takes their place, or until the model is loaded."""
-    corpus, state = context.corpus, context.state
-    if state.show == "mixing" or waits(context):
-        return None
-    return sentence_picture(read_shown(context)) | provenance_of(context.snapshot, corpus, state)
+def views(context: Context) -> Views:
+    """What the views of a sentence draw, None where a figure takes their place; until the model is loaded, what waits for it."""
+    if waits(context):
+        return None, [deferred(context, TYPED, ready=False)]
+    if context.state.show == "mixing":
+        return None, []
+    origin = provenance_of(context.snapshot, context.corpus, context.state)
+    return sentence_picture(read_shown(context)) | origin, []
 
 
 @dataclass(frozen=True)
@@ -125,12 +127,9 @@ class SentencePage:
         The means by position, in their view.
     tree
         None where the sentence has none.
-    why
-        The parts of the logit of the selected pair.
-    without
-        The heads that are switched off, and what that changes.
-    vector, likeness
-        Whose words make the vector of the sentence, and why another sentence is like it.
+    questions
+        The parts of the logit of the selected pair; the heads that are switched off, and what that changes; whose words make the
+        vector of the sentence; and why another sentence is like it.
     notes, found
         The panels of notes, and the search for a sentence, which may be computed after the page.
     has_review, review
@@ -156,10 +155,7 @@ class SentencePage:
     rulers: Rulers | None
     means: ShownMeans | None
     tree: Tree | None
-    why: list[object]
-    without: list[object]
-    vector: list[object]
-    likeness: list[object]
+    questions: Sequence[list[object]]
     notes: list[object]
     found: html.Div
     has_review: bool
@@ -190,16 +186,31 @@ def read(context: Context) -> SentencePage:
         rulers=read_rulers(shown) if shown else None,
         means=read_positions(corpus, state.layer, state.head) if shown and state.show == "positions" else None,
         tree=read_tree(corpus, state) if shown and state.show != "mixing" and not unstored else None,
-        why=why_panel(context, shown) if shown and state.show != "mixing" else [],
-        without=without_panel(context, shown) if shown and state.show != "mixing" else [],
-        vector=vector_panel(context, shown) if shown and state.show != "mixing" else [],
-        likeness=likeness_panel(context, shown) if shown and state.show != "mixing" else [],
+        questions=_read_questions(context, shown) if shown and state.show != "mixing" else [],
         notes=_notes(corpus, shown) if shown and not unstored else [],
         has_review=has_review(corpus, state),
         review=[deferred(context, REVIEW)] if state.around and has_review(corpus, state) else [],
         found=deferred(context, FOUND, ready=None if state.by and state.by != ORDER else True),
         notices=_notices(corpus, shown, context.state) if shown else (),
     )
+
+
+def _read_questions(context: Context, shown: ShownSentence) -> list[list[object]]:
+    """The sections below the views, each with what may be computed after the page."""
+    corpus, state, sentence = context.corpus, context.state, shown.sentence
+    typed, reason = context.served_store.service(TypedSentences), cannot_run(corpus, sentence, DECOMPX)
+    parts = without_parts(typed, corpus, state, sentence)
+    if can_say_why(corpus, shown):
+        parts[WHY] = True if selected_pair(shown) is None else None
+    if not reason:
+        parts |= ({VECTOR: None} if state.pooled is not None else {}) | ({LIKENESS: None} if state.alike else {})
+    later = {part.name: deferred(context, part, ready=ready) for part, ready in parts.items()}
+    return [
+        why_panel(later.get(WHY.name)),
+        without_panel(corpus, state, sentence, later),
+        vector_panel(state, reason, later.get(VECTOR.name)),
+        likeness_panel(state, reason, later.get(LIKENESS.name)),
+    ]
 
 
 def _origin(state: LinkState, *, encoded: bool) -> str:
@@ -216,6 +227,11 @@ def _read_shown(context: Context) -> tuple[ShownSentence | None, str]:
     except Refusal as refusal:
         for_one_reader()  # the next one may get it
         return None, str(refusal)
+
+
+def choices(page: SentencePage) -> Choices:
+    """The value of the ranking control, and its default."""
+    return {"by": page.state.by or ORDER}, {"by": ORDER}
 
 
 def draw(page: SentencePage) -> Page:
@@ -237,8 +253,7 @@ def draw(page: SentencePage) -> Page:
         below = [how, *_encoded(page), *sentence_mixing(page.shown), *page.notes]
         return Page(above=above, beside=found, below=below, notices=page.notices)
     beside = positions(page.means, beside_matrix=True) if page.means else ranking_panel(page.shown)
-    parts = (page.why, page.without, page.vector, page.likeness)
-    questions = html.Div([html.Section(part) for part in parts if part], className="questions")
+    questions = html.Div([html.Section(part) for part in page.questions if part], className="questions")
     tree = dependency_tree(page.tree) if page.tree else []
     about = [how, _caption(page, page.shown), *_encoded(page), *page.about]
     below = [*about, questions, *page.notes, *tree]
@@ -271,11 +286,6 @@ def _named_texts(text: str, second: str) -> list[object]:
     return [next(names), text, " ", next(names), second]
 
 
-def before_views(context: Context) -> list[object]:
-    """What takes the place of the views until the model is loaded; nothing afterwards."""
-    return [deferred(context, TYPED, ready=False)] if waits(context) else []
-
-
 def _how_to_read(show: str) -> list[str | html.Button]:
     about = f"the {SHOWN[show].lower()}"
     return [HOW[show], *([info(about, _MORE[show])] if show in _MORE else [])]
@@ -284,12 +294,12 @@ def _how_to_read(show: str) -> list[str | html.Button]:
 def _run(context: Context) -> list[object]:
     """Encode the sentence, and run its method; the page is fetched again when it is there, or says why the sentence cannot be encoded."""
     try:
-        shown_sentence(context)
+        sentence = shown_sentence(context)
     except Refusal as refusal:
         if not refusal.is_of_request:
             raise
         return []
-    run_method(context)
+    run_method(context.served_store, context.corpus, sentence, context.state)
     return []
 
 
@@ -390,11 +400,10 @@ SENTENCE = Topic(
     docs="links.md#sentence",
     layout=read_then_draw(read, draw),
     links=PageLinks(always=frozenset({"layer"}), marked="sentence"),
-    open=with_default_sentence,
+    open=opened_state,
     href=sentence_href,
     choices=choices,
-    sentence=picture,
-    before_sentence=before_views,
+    sentence=views,
     deferred=(REVIEW, FOUND, TYPED, WHY, WITHOUT, SAMPLED, CURVE, VECTOR, LIKENESS),
     routes=(register, register_curve, register_vector, register_likeness),
 )

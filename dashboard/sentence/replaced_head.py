@@ -2,6 +2,7 @@
 
 from dash import dcc, html
 
+from dashboard.points.shown import ShownPoints
 from dashboard.roles.head_roles import WITHOUT, has_roles
 from dashboard.roles.shares import known_shares
 from dashboard.sentence.curve import KINDS, one_of
@@ -9,7 +10,7 @@ from dashboard.sentence.over_corpus import Measuring, known_change, sample_chang
 from dashboard.sentence.sample import SampleChange
 from dashboard.sentence.without import TITLES, WITHOUT_HEADS, cannot_change
 from dashboard.ui.controls import action, info
-from dashboard.ui.deferred import DeferredPart, deferred
+from dashboard.ui.deferred import DeferredPart
 from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.text import decimal, with_commands
 from dashboard.ui.work import current_job
@@ -29,9 +30,9 @@ _ABOUT = (
 _COLUMNS = ("instead, it does", "change", "of the distance", "order")
 
 
-def replaced_head(context: Context) -> list[object]:
-    """A button that measures what changes, or the measured numbers; nothing in a store without roles."""
-    corpus, state = context.corpus, context.state
+def replaced_head(points: ShownPoints, measured: html.Div | None) -> list[object]:
+    """A button that measures what changes, or what is `measured` where the link asks for it; nothing in a store without roles."""
+    corpus, state = points.corpus, points.state
     if not has_roles(corpus):
         return []
     title = html.Div(
@@ -39,10 +40,16 @@ def replaced_head(context: Context) -> list[object]:
     )
     if reason := cannot_change(corpus, has_torch=runs_models()):
         return [title, html.P(with_commands(reason), className="caption")]
-    own = own_head(state)
-    if state.replaced != own:
-        return [title, html.P(action(f"Measure over {SENTENCES} sentences", state.with_(replaced=own).href))]
-    return [title, deferred(context, REPLACED, ready=all(_known(corpus, state).values()))]
+    if measured is None:
+        href = state.with_(replaced=own_head(state)).href
+        return [title, html.P(action(f"Measure over {SENTENCES} sentences", href))]
+    return [title, measured]
+
+
+def is_asked(corpus: Corpus, state: LinkState) -> bool:
+    """Whether the link asks what changes without its head, and that can be measured."""
+    can_be = has_roles(corpus) and not cannot_change(corpus, has_torch=runs_models())
+    return state.replaced == own_head(state) and can_be
 
 
 def own_head(state: LinkState) -> str:
@@ -57,6 +64,11 @@ def _kinds(corpus: Corpus) -> list[Instead]:
 def _known(corpus: Corpus, state: LinkState) -> dict[Instead, SampleChange | None]:
     """What was measured before."""
     return {kind: known_change(corpus, own_head(state), kind) for kind in _kinds(corpus)}
+
+
+def _is_measured(corpus: Corpus, state: LinkState) -> bool:
+    """Whether the numbers of the head were measured before."""
+    return all(_known(corpus, state).values())
 
 
 def compute_replaced(context: Context) -> list[object]:
@@ -78,7 +90,12 @@ def compute_replaced(context: Context) -> list[object]:
 
 
 REPLACED = DeferredPart(
-    "replaced", "what changes where this head is replaced", compute_replaced, ("layer", "head", "replaced"), 190
+    "replaced",
+    "what changes where this head is replaced",
+    compute_replaced,
+    ("layer", "head", "replaced"),
+    190,
+    ready=_is_measured,
 )
 
 

@@ -12,9 +12,8 @@ from dash import dcc, html
 
 from dashboard.sentence.review_reader import Found, read_review
 from dashboard.ui.controls import action
-from dashboard.ui.deferred import DeferredPart
+from dashboard.ui.deferred import DeferredPart, of_corpus
 from dashboard.ui.markup import scrolling
-from dashboard.web.context import Context
 from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
@@ -98,10 +97,16 @@ def _summary(around: Surroundings) -> str:
     )
 
 
-def _review(context: Context) -> list[object]:
-    return review_panel(context.state, surroundings(context.corpus, context.state.sentence))
+def _review(corpus: Corpus, state: LinkState) -> list[object]:
+    return review_panel(state, surroundings(corpus, state.sentence))
 
 
 REVIEW = DeferredPart(
-    "review", "the review around this sentence", _review, ("sentence",), HEIGHT + 40, HEIGHT + 60, shape="lines"
+    "review",
+    "the review around this sentence",
+    of_corpus(_review),
+    ("sentence",),
+    HEIGHT + 40,
+    HEIGHT + 60,
+    shape="lines",
 )

@@ -9,12 +9,12 @@ from dash import html
 from flask import Flask, Response
 from numpy.typing import NDArray
 
-from dashboard.sentence.arrival import cannot_run, decomposed, requested_sentence
+from dashboard.sentence.arrival import decomposed, requested_sentence
 from dashboard.sentence.methods import DECOMPX, MODEL_METHODS
-from dashboard.sentence.picture import ShownSentence, data_url, query_string, read_shown
+from dashboard.sentence.picture import data_url, query_string, read_shown
 from dashboard.sentence.sentence import PatternOptions, Sentence, Unit, unhidden_units
 from dashboard.ui.controls import action, choice, info
-from dashboard.ui.deferred import DeferredPart, deferred
+from dashboard.ui.deferred import DeferredPart
 from dashboard.ui.files import FORM, Table, file
 from dashboard.ui.markup import heading, scrolling
 from dashboard.ui.small_pictures import signed_bar
@@ -115,16 +115,15 @@ def vector_table(shown: VectorShares) -> Table:
     return table
 
 
-def vector_panel(context: Context, shown: ShownSentence) -> list[object]:
-    """The section: a button that splits the vector, or its shares, which are computed after the page."""
-    state = context.state
+def vector_panel(state: LinkState, reason: str, computed: html.Div | None) -> list[object]:
+    """The section: a button that splits the vector, or its shares, which are computed after the page; a `reason` why not."""
     title = html.H2(["Whose words make its vector", info("the shares of words", _ABOUT)], id=WHOSE_WORDS)
-    if reason := cannot_run(context.corpus, shown.sentence, DECOMPX):
+    if reason:
         return [title, html.P(with_commands(reason), className="caption")]
-    if state.pooled is None:
+    if computed is None:
         button = action("Split the vector over words", state.with_(pooled="text").href)
         return [title, html.P(_EMPTY, className="caption"), html.P(button, className="over-corpus")]
-    return [title, deferred(context, VECTOR)]
+    return [title, computed]
 
 
 def compute_vector(context: Context) -> list[object]:

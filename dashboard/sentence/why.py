@@ -13,7 +13,7 @@ from dashboard.sentence.picture import ShownSentence, is_mean, isolated_head, re
 from dashboard.sentence.seen import why_unseen
 from dashboard.sentence.sentence import Sentence
 from dashboard.ui.controls import info
-from dashboard.ui.deferred import DeferredPart, deferred
+from dashboard.ui.deferred import DeferredPart
 from dashboard.ui.glossary import defined
 from dashboard.ui.markup import heading
 from dashboard.ui.small_pictures import signed_bar
@@ -171,12 +171,11 @@ WHY = DeferredPart(
 )
 
 
-def why_panel(context: Context, shown: ShownSentence) -> list[object]:
+def why_panel(computed: html.Div | None) -> list[object]:
     """The parts of the selected pair, computed after the page; nothing where they are not known."""
-    if not can_say_why(context.corpus, shown):
+    if computed is None:
         return []
-    ready = True if selected_pair(shown) is None else None
-    return [html.H2(["Why this pair", info("the parts of a score", _ABOUT)]), deferred(context, WHY, ready=ready)]
+    return [html.H2(["Why this pair", info("the parts of a score", _ABOUT)]), computed]
 
 
 def draw_why(shown: WhyPair | None) -> list[object]:

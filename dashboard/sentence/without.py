@@ -1,5 +1,6 @@
 """If heads were not there: heads of a sentence are switched off or replaced, and the reader sees what changes downstream."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,13 +18,13 @@ from dashboard.sentence.change import (
     changed_pairs,
     vector_change,
 )
-from dashboard.sentence.curve_chart import curve_panel
+from dashboard.sentence.curve_chart import CURVE, curve_panel, kinds_of
 from dashboard.sentence.encoder import UNLIKE, TypedSentences, has_no_vectors
-from dashboard.sentence.over_corpus import over_corpus
-from dashboard.sentence.picture import ShownSentence, isolated_head, read_shown
+from dashboard.sentence.over_corpus import SAMPLED, can_be_measured, over_corpus
+from dashboard.sentence.picture import isolated_head, read_shown
 from dashboard.sentence.sentence import Sentence
 from dashboard.ui.controls import action, choice, info, text_input
-from dashboard.ui.deferred import DeferredPart, deferred, was_computed
+from dashboard.ui.deferred import DeferredPart, was_computed
 from dashboard.ui.glossary import defined
 from dashboard.ui.markup import FOLLOWED, heading, scrolling
 from dashboard.ui.text import with_commands
@@ -128,25 +129,46 @@ def later_heads(change: Change, divergence: NDArray[np.float64]) -> list[tuple[i
     return [(layer, head) for layer, head in heads if change.is_later(layer, head)]
 
 
-def without_panel(context: Context, shown: ShownSentence) -> list[object]:
+def without_parts(
+    typed: TypedSentences, corpus: Corpus, state: LinkState, sentence: Sentence
+) -> dict[DeferredPart, bool | None]:
+    """The parts of the section that may be computed after the page, with whether they are known where no earlier page says it."""
+    if cannot_change(corpus, has_torch=runs_models()):
+        return {}
+    parts: dict[DeferredPart, bool | None] = {CURVE: None} if kinds_of(state) else {}
+    if not why_unchanged(corpus, state, sentence):
+        part = replace(WITHOUT, height=HEIGHT + ROW * corpus.layers)
+        parts[part] = _is_computed(typed, corpus, state, sentence)
+    if state.sampled and can_be_measured(corpus, state):
+        parts[SAMPLED] = None
+    return parts
+
+
+def without_panel(corpus: Corpus, state: LinkState, sentence: Sentence, later: Mapping[str, html.Div]) -> list[object]:
     """The heads that are switched off, and what changes downstream, which is computed after the page."""
-    corpus, state = context.corpus, context.state
     title = html.H2(["If heads were not there", info("switching heads off", _ABOUT)], id=WITHOUT_HEADS)
     if reason := cannot_change(corpus, has_torch=runs_models()):
         return [title, html.P(with_commands(reason), className="caption")]
-    has_rules = knows_rules(corpus, state)
-    below: Any = html.P(_EMPTY, className="caption")
-    if state.without and is_too_long(shown.sentence):
-        below = html.P(_TOO_LONG.format(LONGEST, len(shown.sentence.wordpieces)), className="caption")
-    elif state.without and state.instead == "rule" and not has_rules:
-        below = html.P(_NO_RULES, className="caption")
-    elif state.without and state.instead == "patch" and not state.patch:
-        below = html.P(_NO_SENTENCE.format(len(shown.sentence.wordpieces)), className="caption")
-    elif state.without:
-        part = replace(WITHOUT, height=HEIGHT + ROW * corpus.layers)
-        below = deferred(context, part, ready=_is_computed(context, shown.sentence))
-    choices = draw_choices(state, (state.layer, isolated_head(state)), has_rules=has_rules)
-    return [title, choices, below, *(over_corpus(context) if state.without else []), *curve_panel(context)]
+    unchanged = why_unchanged(corpus, state, sentence)
+    return [
+        title,
+        draw_choices(state, (state.layer, isolated_head(state)), has_rules=knows_rules(corpus, state)),
+        html.P(unchanged, className="caption") if unchanged else later[WITHOUT.name],
+        *(over_corpus(state, later.get(SAMPLED.name)) if can_be_measured(corpus, state) else []),
+        *curve_panel(state, later.get(CURVE.name), has_rules=known_shares(corpus) is not None),
+    ]
+
+
+def why_unchanged(corpus: Corpus, state: LinkState, sentence: Sentence) -> str:
+    """Why nothing is computed of the heads of a link, and what to do; empty where it is."""
+    if not state.without:
+        return _EMPTY
+    if is_too_long(sentence):
+        return _TOO_LONG.format(LONGEST, len(sentence.wordpieces))
+    if state.instead == "rule" and not knows_rules(corpus, state):
+        return _NO_RULES
+    is_missing = state.instead == "patch" and not state.patch
+    return _NO_SENTENCE.format(len(sentence.wordpieces)) if is_missing else ""
 
 
 def is_too_long(sentence: Sentence) -> bool:
@@ -247,9 +269,8 @@ def _by_rules(corpus: Corpus, sentence: int, heads: tuple[tuple[int, int], ...])
     return np.stack(patterns).astype(np.float32).tobytes()
 
 
-def _is_computed(context: Context, sentence: Sentence) -> bool:
+def _is_computed(typed: TypedSentences, corpus: Corpus, state: LinkState, sentence: Sentence) -> bool:
     """Whether the sentence was encoded with and without the change: the part is then on the page at once."""
-    corpus, state, typed = context.corpus, context.state, context.served_store.service(TypedSentences)
     is_encoded = typed.is_encoded(corpus, sentence.text, sentence.second, most=_most(state, sentence))
     if not was_computed(corpus, state, WITHOUT) or not is_encoded:
         return False

@@ -12,6 +12,7 @@ from dash import dcc, html
 from numpy.typing import NDArray
 
 from dashboard.points.head_tokens import piece_counts
+from dashboard.points.shown import ShownPoints
 from dashboard.statistics.data import Values, interval_of, ranks, values_of
 from dashboard.statistics.figures import received_by_position
 from dashboard.statistics.heads import Nearest, head_label, label_of, nearest, read_nearest
@@ -30,7 +31,6 @@ from dashboard.ui.controls import info, statistic_info
 from dashboard.ui.glossary import defined
 from dashboard.ui.markup import Unmade, file_href, file_links, heading
 from dashboard.ui.text import all_of, brief, capital, decimal, kind_of_interval, searched_tokens, spell
-from dashboard.web.context import Context
 from dashboard.web.http import data_link
 from dashboard.web.results import cached
 from dashboard.web.state import LinkState
@@ -331,9 +331,9 @@ def received_heading() -> html.H2:
     return html.H2(["Attention received by position", info("attention received by position", _RECEIVED)])
 
 
-def head_statistics(context: Context) -> list[object]:
+def head_statistics(points: ShownPoints) -> list[object]:
     """The tab Statistics of page Head."""
-    return draw_head_statistics(read_head_statistics(context.corpus, context.state, context.ingest))
+    return draw_head_statistics(read_head_statistics(points.corpus, points.state, points.ingest))
 
 
 def numbers_table(state: LinkState, numbers: tuple[_Number, ...]) -> html.Table:

@@ -10,7 +10,7 @@ from dashboard.points.controls import clear_all, filter_menu, filter_row
 from dashboard.statistics.arrival import draw_arrival
 from dashboard.statistics.data import HeadGrid, comparable_statistics, largest, written_interval
 from dashboard.statistics.heads import table_of_heads
-from dashboard.statistics.parts import Part, PartCounts, part_of
+from dashboard.statistics.parts import Part
 from dashboard.statistics.reach import REACH
 from dashboard.statistics.routes import register
 from dashboard.statistics.scatter import scatter
@@ -24,15 +24,15 @@ from dashboard.statistics.sections import (
 )
 from dashboard.statistics.shown import (
     OF_PART,
+    LinkCounts,
     Numbers,
     StatisticsPage,
     WholeCorpus,
-    choices,
-    is_counted,
     read,
     read_numbers,
+    subtracted_model,
 )
-from dashboard.topic import Topic, read_then_draw
+from dashboard.topic import Choices, Topic, read_then_draw
 from dashboard.ui.charts import chart, heat_map, heat_map_height
 from dashboard.ui.controls import choice, head_choices, info, statistic_choice, statistic_info
 from dashboard.ui.deferred import job_place
@@ -49,7 +49,7 @@ from dashboard.web.context import Context
 from dashboard.web.errors import ReaderLeft
 from dashboard.web.paths import PageLinks
 from dashboard.web.state import LinkState
-from store import STATISTICS, Corpus, Snapshot
+from store import STATISTICS, Corpus
 from store.phrases import many
 from store.schema.model import head_name, varying_statistics
 
@@ -131,6 +131,11 @@ def _interval(grid: HeadGrid, head: tuple[int, int], unit: str) -> str:
         return ""
     between = written_interval(grid.interval, head, unit)
     return f" ({between})" if between else ""
+
+
+def choices(shown: StatisticsPage) -> Choices:
+    """The value of the choice of a statistic, and its default."""
+    return {"statistic": shown.statistic}, {"statistic": shown.standard}
 
 
 def draw(shown: StatisticsPage) -> Page:
@@ -283,27 +288,26 @@ def _drawn_map(state: LinkState, numbers: Numbers) -> list[object]:
 
 def first_numbers(context: Context, counting: Job) -> list[object]:
     """All numbers of the link's part, or those of the first tokens with a job that replaces them."""
-    state, part = context.state, part_of(context.corpus, context.state.where)
-    counts = context.served_store.service(PartCounts)
-    first = counts.first_part(context.corpus, part)
-    if first is None or is_counted(counts, context.snapshot, context.corpus, state):
-        return draw_numbers(state, read_numbers(context, counting))
-    shown = draw_numbers(state, read_numbers(replace(context, first=True), counting))
-    return [job_place(COUNT_ALL, 0, [_first_caption(context.corpus, first, "So far", " are being counted."), *shown])]
+    corpus, state, counts = context.corpus, context.state, LinkCounts.of(context)
+    first = counts.of_parts.first_part(corpus, counts.part(corpus))
+    if first is None or counts.is_known:
+        return draw_numbers(state, read_numbers(counts, counting))
+    shown = draw_numbers(state, read_numbers(replace(counts, first=True), counting))
+    return [job_place(COUNT_ALL, 0, [_first_caption(corpus, first, "So far", " are being counted."), *shown])]
 
 
 def all_numbers(context: Context, counting: Job) -> list[object]:
     """The numbers of all tokens of the part; where the reader cancels their count, those of the first stay."""
+    corpus, state, counts = context.corpus, context.state, LinkCounts.of(context)
     try:
-        return draw_numbers(context.state, read_numbers(context, counting))
+        return draw_numbers(state, read_numbers(counts, counting))
     except ReaderLeft:
-        part = part_of(context.corpus, context.state.where)
-        first = context.served_store.service(PartCounts).first_part(context.corpus, part)
+        first = counts.of_parts.first_part(corpus, counts.part(corpus))
         if first is None:
             raise
-        again = html.A("Count them", href=context.state.href)
-        caption = _first_caption(context.corpus, first, "Shown", " are not counted. ", again, ".")
-        return [caption, *draw_numbers(context.state, read_numbers(replace(context, first=True)))]
+        again = html.A("Count them", href=state.href)
+        caption = _first_caption(corpus, first, "Shown", " are not counted. ", again, ".")
+        return [caption, *draw_numbers(state, read_numbers(replace(counts, first=True)))]
 
 
 def _first_caption(corpus: Corpus, first: Part, shown: str, *of_all: str | html.A) -> html.P:
@@ -312,11 +316,6 @@ def _first_caption(corpus: Corpus, first: Part, shown: str, *of_all: str | html.
     match = f"{many(first.tokens, 'token')} in {many(first.sentences, 'sentence')}"
     means = f"{shown}: means over {match}, those of {of}, a uniform sample. {capital(every_of(corpus, 'token'))}"
     return html.P([means, *of_all], className="count")
-
-
-def subtracted_model(snapshot: Snapshot, _corpus: Corpus, state: LinkState) -> Corpus | None:
-    """The model whose numbers the heat map subtracts; the only part of the page that is of two models."""
-    return snapshot.corpus(state.other) if state.values == "difference" and state.other else None
 
 
 STATISTICS_OF_HEADS = Topic(

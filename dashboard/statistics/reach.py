@@ -20,12 +20,13 @@ from dashboard.statistics.reach_figures import Dots, class_dots, dots_height, la
 from dashboard.statistics.sections import size_of_part
 from dashboard.ui.charts import chart
 from dashboard.ui.controls import action, choice, info
-from dashboard.ui.deferred import DeferredPart, deferred
+from dashboard.ui.deferred import DeferredPart
 from dashboard.ui.glossary import defined, term
 from dashboard.ui.markup import Unmade, file_href, scrolling, stacked_table, unmade_line
 from dashboard.ui.text import decimal, in_brackets
 from dashboard.web.context import Context
 from dashboard.web.state import LinkState
+from store import Corpus
 from store.phrases import as_label, many
 from store.reach import FEWEST, KINDS
 from store.repository.errors import NotIngested
@@ -52,9 +53,8 @@ _HIDDEN = (
 )
 
 
-def reach_section(context: Context) -> list[object]:
-    """Its title, how many tokens count, the controls, and the part that is computed after the page is shown."""
-    corpus, state = context.corpus, context.state
+def reach_section(corpus: Corpus, state: LinkState, computed: html.Div) -> list[object]:
+    """Its title, how many tokens count, the controls, and what is computed after the page is shown."""
     part = counted_part(corpus, state.where)
     counted = [] if part.whole else [html.P(size_of_part(corpus, part), className="caption")]
     controls = _controls(
@@ -66,7 +66,7 @@ def reach_section(context: Context) -> list[object]:
         ", beside the attention it gets.",
     ]
     title = html.H2("Which tokens a vector is made of", id=PLACE)
-    return [title, html.P(shown, className="caption"), *counted, controls, deferred(context, REACH)]
+    return [title, html.P(shown, className="caption"), *counted, controls, computed]
 
 
 def _controls(

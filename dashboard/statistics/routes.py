@@ -17,7 +17,7 @@ from dashboard.statistics.parts import Part, PartCounts, part_labels, part_of
 from dashboard.statistics.reach_data import FIELDS as REACH_FIELDS
 from dashboard.statistics.reach_data import sides_of
 from dashboard.statistics.scatter import scores_of
-from dashboard.statistics.shown import part_numbers, shown_grid
+from dashboard.statistics.shown import LinkCounts, part_numbers, shown_grid
 from dashboard.ui.files import FORM, Table, file
 from dashboard.web.context import resolve
 from dashboard.web.errors import Refusal
@@ -53,9 +53,9 @@ def _add_part_files(server: Flask, served_store: ServedStore) -> None:
         corpus = corpus_of(served_store, snapshot, model)
         fields = {name: request.args[name] for name in FIELDS if name in request.args}
         context = resolve(served_store, "statistics", urlencode(fields | {"snapshot": snapshot, "model": model}))
-        state = context.state
+        state, counts = context.state, LinkCounts.of(context)
         part = part_of(corpus, state.where)
-        grid = shown_grid(context, part_numbers(served_store.service(PartCounts), corpus, state, part))
+        grid = shown_grid(counts, part_numbers(counts.of_parts, corpus, state, part))
         name = f"{grid.kind}-{shown_statistic(state, corpus)}-{state.source}{_suffix(part)}"
         other = state.other if state.values == "difference" else None
         return file(iter([_grid_table(grid)]), name, form, [other] if other else [])

@@ -27,7 +27,7 @@ from dashboard.statistics.data import (
 )
 from dashboard.statistics.heads import Columns, read_columns
 from dashboard.statistics.parts import REST, Part, PartCounts, PartNumbers, part_labels, part_of, sides, size_of_rest
-from dashboard.statistics.reach import reach_section
+from dashboard.statistics.reach import REACH, reach_section
 from dashboard.statistics.scatter import HeadScatter, heads_inside, read_scatter
 from dashboard.statistics.sections import (
     CurveFigure,
@@ -41,6 +41,7 @@ from dashboard.statistics.sections import (
     size_of_part,
 )
 from dashboard.ui.charts import Layout
+from dashboard.ui.deferred import deferred
 from dashboard.ui.markup import Unmade
 from dashboard.ui.text import (
     all_of,
@@ -65,6 +66,54 @@ KEPT_ALL = "The filters keep all tokens, so there is no part to compare: showing
 OF_PART = ("part", "rest")
 #: Labels of which each has a link; of two, one link says it all.
 MOST_LABELS = 5
+
+
+@dataclass(frozen=True)
+class LinkCounts:
+    """What the numbers of a link are counted in.
+
+    Attributes
+    ----------
+    other, other_title
+        The model whose numbers the heat map subtracts; None where it subtracts no other model's.
+    first
+        Whether a part of a large corpus is counted among its first tokens alone.
+    """
+
+    of_parts: PartCounts
+    corpus: Corpus
+    state: LinkState
+    other: Corpus | None
+    other_title: str
+    first: bool = False
+
+    @classmethod
+    def of(cls, context: Context) -> "LinkCounts":
+        """Of all tokens of a link's part."""
+        corpus, state = context.corpus, context.state
+        other = subtracted_model(context.snapshot, corpus, state)
+        title = model_names(context.snapshot)[other.name] if other else ""
+        return cls(context.served_store.service(PartCounts), corpus, state, other, title)
+
+    def part(self, corpus: Corpus) -> Part:
+        """The part of the link in one of the models."""
+        part = part_of(corpus, self.state.where)
+        return (self.of_parts.first_part(corpus, part) or part) if self.first else part
+
+    @property
+    def is_known(self) -> bool:
+        """Whether everything that the link shows is known without counting."""
+        part = part_of(self.corpus, self.state.where)
+        if self.of_parts.find(self.corpus, part) is None:
+            return False
+        if _is_minus_rest(self.state, part):
+            return self.of_parts.find(self.corpus, replace(part, minus_rest=True)) is not None
+        return self.other is None or self.of_parts.find(self.other, part_of(self.other, self.state.where)) is not None
+
+
+def subtracted_model(snapshot: Snapshot, _corpus: Corpus, state: LinkState) -> Corpus | None:
+    """The model whose numbers the heat map subtracts; the only part of the page that is of two models."""
+    return snapshot.corpus(state.other) if state.values == "difference" and state.other else None
 
 
 @dataclass(frozen=True)
@@ -126,8 +175,8 @@ class StatisticsPage:
     ----------
     layers, heads
         How many the model has.
-    statistic, against
-        The shown statistic, and the one that can be subtracted from it.
+    statistic, standard, against
+        The shown statistic, the one that is shown without a choice, and the one that can be subtracted.
     models
         Titles of the models that can be subtracted, by their keys.
     contrasts
@@ -146,6 +195,7 @@ class StatisticsPage:
     layers: int
     heads: int
     statistic: str
+    standard: str
     against: str | None
     models: Mapping[str, str]
     contrasts: Mapping[str, str]
@@ -166,34 +216,32 @@ def read(context: Context) -> StatisticsPage:
     offered = {name: column for name, column in known.items() if not (column.per_head or column.per_role)}
     conditions, _ = parse_conditions(state.where or "", known)
     where = [condition for condition in conditions if condition.column in offered]
-    counted = bool(part.tokens) and is_counted(
-        context.served_store.service(PartCounts), context.snapshot, corpus, state
-    )
+    counts = LinkCounts.of(context)
     return StatisticsPage(
         state=state,
         layers=corpus.layers,
         heads=corpus.heads,
         statistic=statistic,
+        standard=standard_statistic(corpus),
         against=compared_with(state, statistic),
         models={name: titles[name] for name in comparable(context.snapshot, corpus)},
         contrasts=label_contrasts(corpus, state),
         offered=offered,
         filters=read_filters(HeadTokens(corpus, corpus.n_tokens, 0, 0), where, roles=1),
         size=size_of_part(corpus, part),
-        numbers=read_numbers(context) if counted else None,
+        numbers=read_numbers(counts) if part.tokens and counts.is_known else None,
         whole=_read_whole(context, part) if part.tokens else None,
         notices=(*part.notices, *grid_notices(context.snapshot, corpus, state)),
     )
 
 
-def read_numbers(context: Context, counting: Job | None = None) -> Numbers:
+def read_numbers(counts: LinkCounts, counting: Job | None = None) -> Numbers:
     """All numbers of the link's part. Raises `Refusal` where the server cannot count it now."""
-    corpus, state = context.corpus, context.state
-    counts = context.served_store.service(PartCounts)
-    part = shown_part(counts, corpus, state.where, first=context.first)
-    counted = part_numbers(counts, corpus, state, part, counting)
+    corpus, state = counts.corpus, counts.state
+    part = counts.part(corpus)
+    counted = part_numbers(counts.of_parts, corpus, state, part, counting)
     return Numbers(
-        grid=shown_grid(context, counted, counting),
+        grid=shown_grid(counts, counted, counting),
         statistic=shown_statistic(state, corpus),
         of=size_of_part(corpus, part),
         interval=kind_of_interval(corpus, part.whole),
@@ -222,21 +270,8 @@ def _read_whole(context: Context, part: Part) -> WholeCorpus:
         importance=read_importance(corpus, running),
         scatter=read_scatter(corpus, state),
         arrival=arrival,
-        reach=[] if isinstance(arrival, Unmade) else reach_section(context),
+        reach=[] if isinstance(arrival, Unmade) else reach_section(corpus, state, deferred(context, REACH)),
     )
-
-
-def choices(context: Context) -> tuple[dict[str, object], dict[str, object]]:
-    """The value of the choice of a statistic, and its default."""
-    return {"statistic": shown_statistic(context.state, context.corpus)}, {
-        "statistic": standard_statistic(context.corpus)
-    }
-
-
-def shown_part(counts: PartCounts, corpus: Corpus, where: str | None, *, first: bool) -> Part:
-    """The part of a link in a corpus; among the `first` tokens where it is of these alone."""
-    part = part_of(corpus, where)
-    return (counts.first_part(corpus, part) or part) if first else part
 
 
 def part_numbers(
@@ -248,9 +283,9 @@ def part_numbers(
     return counts.numbers(corpus, part, counting)
 
 
-def shown_grid(context: Context, numbers: PartNumbers, counting: Job | None = None) -> HeadGrid:
+def shown_grid(counts: LinkCounts, numbers: PartNumbers, counting: Job | None = None) -> HeadGrid:
     """The heat map of a link: values, ranks, or the difference from another statistic or model."""
-    state, corpus, means = context.state, context.corpus, numbers.means
+    state, corpus, means = counts.state, counts.corpus, numbers.means
     statistic, part = shown_statistic(state, corpus), part_of(corpus, state.where)
     values = values_of(means, statistic, state.source)
     if state.values == "rank":
@@ -259,18 +294,16 @@ def shown_grid(context: Context, numbers: PartNumbers, counting: Job | None = No
         whole = values_of(corpus.head_statistic, statistic, state.source)
         note = f"Subtracted: means over all {all_of(corpus, 'sentence')}." if has_part(corpus) else ""
         return replace(difference_grid(values, whole, statistic, "that of the whole corpus"), note=note)
-    counts = context.served_store.service(PartCounts)
     if _is_minus_rest(state, part):
-        own = shown_part(counts, corpus, state.where, first=context.first)
-        counted = counts.numbers(corpus, replace(own, minus_rest=True), counting)
+        own = counts.part(corpus)
+        counted = counts.of_parts.numbers(corpus, replace(own, minus_rest=True), counting)
         return _minus_rest(corpus, own, values, counted, (statistic, state.source))
-    if state.values == "difference" and state.other:
-        other = context.snapshot.corpus(state.other)
-        others = shown_part(counts, other, state.where, first=context.first)
-        counted = counts.numbers(other, others, counting)
+    if (other := counts.other) is not None:
+        others = counts.part(other)
+        counted = counts.of_parts.numbers(other, others, counting)
         subtracted = values_of(counted.means, statistic, state.source)
-        grid = difference_grid(values, subtracted, statistic, f"that of {model_names(context.snapshot)[state.other]}")
-        return replace(grid, note=_subtracted(other, others, model_names(context.snapshot)[state.other]))
+        grid = difference_grid(values, subtracted, statistic, f"that of {counts.other_title}")
+        return replace(grid, note=_subtracted(other, others, counts.other_title))
     if state.values == "difference" and (against := compared_with(state, statistic)):
         title = STATISTICS[against].title
         return difference_grid(values, values_of(means, against, state.source), statistic, title)
@@ -300,19 +333,6 @@ def grid_notices(snapshot: Snapshot, corpus: Corpus, state: LinkState) -> tuple[
 def _is_minus_rest(state: LinkState, part: Part) -> bool:
     """Whether the link shows how a part, which leaves some tokens out, differs from all others."""
     return state.values == "rest" and not part.whole
-
-
-def is_counted(counts: PartCounts, snapshot: Snapshot, own: Corpus, state: LinkState) -> bool:
-    """Whether everything that the link shows is known without counting."""
-    part = part_of(own, state.where)
-    if counts.find(own, part) is None:
-        return False
-    if _is_minus_rest(state, part):
-        return counts.find(own, replace(part, minus_rest=True)) is not None
-    if state.values != "difference" or state.other is None:
-        return True
-    other = snapshot.corpus(state.other)
-    return counts.find(other, part_of(other, state.where)) is not None
 
 
 def _minus_rest(corpus: Corpus, part: Part, values: Values, counted: PartNumbers, of: tuple[str, str]) -> HeadGrid:

@@ -41,6 +41,8 @@ OF_EVERY_PART = ("model", "snapshot", "other")
 #: The store whose change fetches the page again.
 RELOADED = "reloaded"
 T = TypeVar("T")
+#: The content of a part of a link.
+Compute = Callable[[Context], list[object]]
 #: What fills the place of a job.
 Work = Callable[[Context, Job], list[object]]
 #: The context of a link in the address bar, with the snapshot that its tab shows.
@@ -65,18 +67,21 @@ class DeferredPart:
         What the skeleton looks like: rows of a table, lines of text or the box of a chart.
     reloads
         Whether the page is fetched again once it is computed.
+    ready
+        Whether it can be computed at once, where that does not depend on whether it was computed before.
     """
 
     name: str
     title: str
-    compute: Callable[[Context], list[object]]
+    compute: Compute
     fields: tuple[str, ...]
     height: int
     narrow: int | None = None
     middle: int | None = None
-    outline: Callable[[Context], list[object]] | None = None
+    outline: Callable[[Corpus, LinkState], list[object]] | None = None
     shape: Literal["rows", "lines", "box"] = "rows"
     reloads: bool = False
+    ready: Callable[[Corpus, LinkState], bool] | None = None
 
     @property
     def kind(self) -> WorkKind:
@@ -84,10 +89,17 @@ class DeferredPart:
         return WorkKind(self.name, f"Computing {self.title} ...", CANCELLED, None, (*OF_EVERY_PART, *self.fields))
 
 
+def of_corpus(compute: Callable[[Corpus, LinkState], list[object]]) -> Compute:
+    """The content of a part that depends on the corpus and the state of a link alone."""
+    return lambda context: compute(context.corpus, context.state)
+
+
 def deferred(context: Context, part: DeferredPart, *, ready: bool | None = None) -> html.Div:
     """The part where it was computed before, or where it is `ready`; else its skeleton."""
-    is_there = was_computed(context.corpus, context.state, part) if ready is None else ready
-    content: Any = part.compute(context) if is_there else waiting(context, part)
+    corpus, state = context.corpus, context.state
+    if ready is None:
+        ready = part.ready(corpus, state) if part.ready else was_computed(corpus, state, part)
+    content: Any = part.compute(context) if ready else waiting(corpus, state, part)
     return html.Div(content, id={"place": part.name}, className="deferred", style=_reserved(part))
 
 
@@ -111,12 +123,12 @@ def _key(state: LinkState, part: DeferredPart) -> Hashable:
     return "deferred", part.name, *(state.fields[name] for name in part.fields)
 
 
-def waiting(context: Context, part: DeferredPart) -> html.Div:
+def waiting(corpus: Corpus, link: LinkState, part: DeferredPart) -> html.Div:
     """The skeleton, what is computed, and Cancel; a callback replaces it by the content."""
     name = new_name()
     state = html.Div(f"Computing {part.title} ...", id=element_id(STATE, part.name, name), className="state")
     busy: Any = {"aria-busy": "true", "data-fields": " ".join(part.kind.fields)}
-    skeleton = part.outline(context) if part.outline else [html.Div(className=f"skeleton {part.shape}")]
+    skeleton = part.outline(corpus, link) if part.outline else [html.Div(className=f"skeleton {part.shape}")]
     content = [
         *skeleton,
         html.Div([_cancel(part.name, name), state, _clock(part.name, name)], className="wait"),
@@ -272,7 +284,8 @@ def _try_again(app: Dash, parts: Mapping[str, DeferredPart], read: ReadLink) -> 
     ) -> list[object]:
         if not (clicks or ticks):  # Dash calls this for a button that has just appeared, too
             raise PreventUpdate
-        return [waiting(read(pathname, search, shown), _known(parts, wanted))]
+        context = read(pathname, search, shown)
+        return [waiting(context.corpus, context.state, _known(parts, wanted))]
 
 
 def _fill_jobs(

@@ -73,8 +73,6 @@ class Context:
     bare: bool = False
     #: Whether the page has chosen what a bare link leaves open: the browser then completes the link.
     completed: bool = False
-    #: Whether numbers of a part are of the first tokens of a large corpus alone.
-    first: bool = False
     _shared: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def share(self, key: Hashable, compute: Callable[[], T]) -> T:
