@@ -55,15 +55,12 @@ def _differs(corpus: Corpus, strongest: xr.Dataset, sentence: int, room: int) ->
     if rows.stop - rows.start < 2:
         return False
     tokens = int(corpus.sentences.row_size.values[sentence])
-    heads = range(corpus.heads) if corpus.heads * tokens**2 > room else [None]
-    part, places = strongest.isel(word=rows), product(range(corpus.layers), heads)
-    return any(
-        _are_others(
-            part.isel(layer=layer) if head is None else part.isel(layer=layer, head=head),
-            corpus.word_pattern(sentence, layer=layer, head=head).values.copy(),
-        )
-        for layer, head in places
-    )
+    layers, part = range(corpus.layers), strongest.isel(word=rows)
+    if corpus.heads * tokens**2 <= room:
+        chosen = [{"layer": layer} for layer in layers]
+    else:
+        chosen = [{"layer": layer, "head": head} for layer, head in product(layers, range(corpus.heads))]
+    return any(_are_others(part.isel(each), corpus.word_pattern(sentence, **each).values.copy()) for each in chosen)
 
 
 def _are_others(part: xr.Dataset, pattern: NDArray[np.float32]) -> bool:

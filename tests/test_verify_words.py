@@ -83,7 +83,7 @@ class Asked:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._corpus, name)
 
-    def word_pattern(self, sentence: int, *, layer: int, head: int | None) -> xr.DataArray:
+    def word_pattern(self, sentence: int, *, layer: int, head: int | None = None) -> xr.DataArray:
         pattern = self._corpus.word_pattern(sentence, layer=layer, head=head)
         self.dims.add(pattern.dims)
         return pattern
