@@ -15,9 +15,10 @@ import store
 from dashboard.app import create_app
 from dashboard.features import reading
 from dashboard.features.data import FoundReview, FoundReviews
-from dashboard.features.page import FEATURES, picture
+from dashboard.features.page import FEATURES
 from dashboard.features.reading import BOUNDS, EMPTY, MISSING, UNKNOWN, UNREADABLE, Reading, Request
 from dashboard.features.review_choice import read_review, seek_reviews
+from dashboard.pages import picture_of
 from dashboard.ui.apart import MARGIN, Apart, Watch
 from dashboard.ui.work import Job
 from dashboard.web.context import Context, resolve
@@ -91,7 +92,7 @@ def test_a_review_that_is_read_has_the_numbers_of_an_ingest(served_store: Served
 
 def test_the_page_reads_it_once_and_then_shows_it(served_store: ServedStore, asked: InThisProcess) -> None:
     before = resolve(served_store, "features", f"review={OTHER}")
-    assert picture(before) is None
+    assert picture_of(before) is None
     assert f"Review {OTHER} of " in above(before)
     assert "'deferred': 'reading'" in above(before)
     after = read(served_store, f"review={OTHER}")
@@ -99,7 +100,7 @@ def test_the_page_reads_it_once_and_then_shows_it(served_store: ServedStore, ask
     below = str(FEATURES.layout(after).below)
     assert f"headscape projections --reviews={OTHER}" in below
     assert "PCA" in below
-    assert picture(after) is not None
+    assert picture_of(after) is not None
     read(served_store, f"review={OTHER}&fcolour=position")
     assert [request.number for request in asked.requests] == [OTHER]
 
@@ -107,7 +108,7 @@ def test_the_page_reads_it_once_and_then_shows_it(served_store: ServedStore, ask
 @pytest.mark.usefixtures("asked")
 def test_the_canvas_and_files_have_its_tokens(served_store: ServedStore) -> None:
     context = read(served_store, f"review={OTHER}")
-    shown, client = picture(context), create_app(served_store).server.test_client()
+    shown, client = picture_of(context), create_app(served_store).server.test_client()
     assert shown is not None
     for url in (shown.points, shown.raster, shown.colours):
         assert content(client, str(url))
@@ -120,7 +121,7 @@ def test_the_canvas_and_files_have_its_tokens(served_store: ServedStore) -> None
 def test_another_process_of_the_server_finds_it(served_store: ServedStore, tiny_store: str) -> None:
     read(served_store, f"review={OTHER}")
     worker = ServedStore(tiny_store, served_store.folder)
-    assert picture(resolve(worker, "features", f"review={OTHER}")) is not None
+    assert picture_of(resolve(worker, "features", f"review={OTHER}")) is not None
 
 
 @pytest.mark.usefixtures("asked")

@@ -10,6 +10,7 @@ from flask.testing import FlaskClient
 from playwright.sync_api import Browser, Page, expect
 
 from dashboard.pages import TOPICS
+from dashboard.topic import read_then_draw
 from store import Corpus, StoreError, open_corpus
 from tests.accessibility import is_accessible
 from tests.browser import CHROMIUM, FLAGS, Open, canvas_place, drawn, followed, serving, turned_to
@@ -133,7 +134,7 @@ def test_a_page_that_fails_says_so_once_and_one_whose_picture_fails_keeps_its_co
     def fail(*_asked: object) -> None:
         raise StoreError("The store is gone. Ingest again.")
 
-    monkeypatch.setitem(TOPICS, "heads", replace(TOPICS["heads"], open=fail))
+    monkeypatch.setitem(TOPICS, "heads", replace(TOPICS["heads"], layout=read_then_draw(fail, fail)))
     monkeypatch.setitem(TOPICS, "head", replace(TOPICS["head"], picture=fail))
     page = open_page(f"{tiny_server}/heads?q=fails")  # links that no page was cached for
     expect(page.locator("#above .problem")).to_contain_text("The store is gone. Ingest again.")
