@@ -11,8 +11,8 @@
   const FIELDS = /^(Select|MultiSelect|TextInput|NumberInput)$/;
   /** Where what stands beside a picture does not depend on the size of the picture (style.css). */
   const TWO_COLUMNS = "(min-width: 1101px)";
-  /** Pixels of a token among the lines of a sentence, and of what stands above the tokens (sentence.css). */
-  const [TOKEN, ABOVE_TOKENS] = [24, 112];
+  /** Pixels of a token of a sentence, and of what is above the tokens, a caption of 20.15 with it (sentence.css). */
+  const [TOKEN, ABOVE_TOKENS] = [24, 112.15];
 
   /** @param {unknown} value @returns {any[]} */
   const listed = (value) => (value === null || value === undefined ? [] : [value].flat());
@@ -30,7 +30,7 @@
     return made;
   }
 
-  /** A number in a style is in pixels, as React reads it. @param {HTMLElement} made @param {Record<string, any>} style */
+  /** A number is in pixels, as React reads it. @param {HTMLElement} made @param {Record<string, any>} style */
   function setStyle(made, style) {
     for (const [name, value] of Object.entries(style)) {
       const written = typeof value === "number" ? `${value}px` : value;
