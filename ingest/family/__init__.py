@@ -5,20 +5,13 @@ Here: the families that there are, and which one a config.json is of.
 
 from collections.abc import Sequence
 
-from ingest.family.albert import Albert
 from ingest.family.bert import Bert, Electra, Ernie, LayoutLm
 from ingest.family.deberta import DebertaV2
-from ingest.family.distilbert import DistilBert
-from ingest.family.esm import Esm
-from ingest.family.eurobert import EuroBert
 from ingest.family.gpt2 import Gpt2
-from ingest.family.modernbert import ModernBert
-from ingest.family.mpnet import Mpnet
-from ingest.family.prelayernorm import RobertaPreLayerNorm
 from ingest.family.protocol import Config, Family
-from ingest.family.roberta import Camembert, Data2VecText, Roberta, XlmRoberta
-from ingest.family.rotary import JinaEmbeddingsV3, NomicBert
-from ingest.family.xmod import Xmod
+from ingest.family.roberta import Camembert, Data2VecText, Esm, Mpnet, Roberta, RobertaPreLayerNorm, XlmRoberta, Xmod
+from ingest.family.rotary import EuroBert, JinaEmbeddingsV3, ModernBert, NomicBert
+from ingest.family.small_bert import Albert, DistilBert
 
 FAMILIES: Sequence[Family] = (
     Bert(),

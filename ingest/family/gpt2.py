@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ingest.family.bert import DEFAULTS, MODEL_FIELDS, MOST, MOST_LAYERS, READ_FIELDS, Bert, BertParts, LayerPaths
-from ingest.family.modernbert import ModernBertLayer
 from ingest.family.protocol import TRUTH, Config, Field, ModelParts, number, text, whole
+from ingest.family.rotary import ModernBertLayer
 from store.kernels.bias import AttentionBias, LayerBias
 from store.kernels.mask import Mask
 
