@@ -74,7 +74,7 @@ def open(  # noqa: A001
 
 def show(corpus: "Corpus", layer: int, head: int, *, view: str | None = None, tokens: int = 2_000) -> "Figure":
     """The picture of `corpus.show` as a plotly figure, which needs no widgets; its parameters are the same."""
-    from headscape.figures import head_figure
+    from headscape.corpus import head_figure
 
     return head_figure(corpus, layer, head, view=view, tokens=tokens)
 
@@ -125,7 +125,7 @@ def sentence(model: Any, *given: Any, **options: Any) -> "Figure | Widget":
     from store import Corpus
 
     if isinstance(model, Corpus):
-        from headscape.figures import sentence_figure
+        from headscape.corpus import sentence_figure
 
         return sentence_figure(model, *given, **options)
     found = _find(model)
@@ -291,7 +291,7 @@ def read_headvis(folder: "str | Path") -> "Dataset":
         With a sentence that ends in what to do next.
     """
     check_packages("store")
-    from store.headvis_tree import read_headvis as read
+    from store.headvis import read_headvis as read
 
     return read(folder)
 

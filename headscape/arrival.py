@@ -16,8 +16,7 @@ from ingest.encode.decomposition import DECOMPX, INSTEAD, OF_LAYER, TracedLayer,
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.errors import IngestError, short
 from store import Corpus, StoreError
-from store.kernels.attention import attended_part
-from store.kernels.mixing import roll_out
+from store.kernels.mixing import attended_part, roll_out
 from store.schema.mixing import METHODS
 
 #: By how much vectors may differ from those that follow from the weights, as a share of the largest number. In float32 rounding makes 1e-6

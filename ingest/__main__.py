@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _ingest(arguments: Sequence[str] | None) -> None:
     from ingest.run.errors import short
-    from ingest.run.folders import check_folders
+    from ingest.run.files import check_folders
     from ingest.run.settings import parse
     from store.process import check_extra, check_installed
     from store.repository.access import local_path

@@ -3,8 +3,7 @@
 import numpy as np
 import zarr
 
-from store.kernels.bias import AttentionBias, LayerBias
-from store.kernels.mask import Mask
+from store.kernels.bias import AttentionBias, LayerBias, Mask
 from store.repository.arrays import array_of, create_arrays
 from store.schema.model import BIAS_ARRAYS, BIAS_TABLES, CAUSAL, NO_WINDOW
 

@@ -10,14 +10,12 @@ from numpy.typing import NDArray
 from zarr.abc.store import Store
 
 from store.bias import read_bias
-from store.dictionary import head_dictionary
 from store.features import Features
 from store.hypothesis import SENTENCES, Hypothesis, read_patterns, test_hypothesis
 from store.kernels.attention import attention_pattern, merge_words
-from store.kernels.bias import AttentionBias, masks_of
+from store.kernels.bias import AttentionBias, Mask, masks_of
 from store.kernels.head_tables import PARTS, HeadTables, logit_parts
 from store.kernels.heads import head_labels
-from store.kernels.mask import Mask
 from store.kernels.replacement import MeanPatterns
 from store.means import ChosenTokens, Watch, contrast_statistics, part_means, part_statistics
 from store.mixing import context_mixing
@@ -25,7 +23,7 @@ from store.reach import ReachResults
 from store.repository.arrays import Groups, Views, missing_statistics, stored_vectors, with_keys, with_statistics
 from store.repository.errors import StoreError, check_head, check_index
 from store.repository.tiles import read_rows
-from store.rules import RuleSentences, RuleText, chosen_rules, predict, read_tables, sentences_within
+from store.rules import RuleSentences, RuleText, chosen_rules, head_dictionary, predict, read_tables, sentences_within
 from store.schema.model import ROLES, counted_size
 from store.schema.pictures import LARGEST_COORDINATE
 from store.summary import as_html, as_text
@@ -330,7 +328,7 @@ class Corpus(ReachResults):
 
         Returns
         -------
-        `precision`, `recall`, `iou` and `bias` (layer, head), see `store.kernels.hypothesis.MEASURES`, each with its 95% interval
+        `precision`, `recall`, `iou` and `bias` (layer, head), see `store.kernels.relations.MEASURES`, each with its 95% interval
         (bound, layer, head) by bootstrap over sentences. NaN where it names no key. Attributes: `sentences`,
         and those with named keys: `named_sentences`, `named_queries`.
 

@@ -1,7 +1,11 @@
-"""Attention as HeadVis counts it, layer by layer, from the stored queries and keys of a corpus."""
+"""Attention as HeadVis counts it: layer by layer from the stored queries and keys of a corpus, and of another model from its files."""
 
-from collections.abc import Iterator, Sequence
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -17,6 +21,14 @@ from store.schema.model import HEADS
 
 #: Weights that are held at once: rows of a long sentence are computed in parts.
 ROOM = 1 << 22
+CONFIG, SCATTER = "config.json", "scatter_data.json"
+#: Bytes of a file, layers or heads of a layer, and heads at most: one that is larger is of something else.
+MOST_BYTES, MOST_PLACES, MOST_HEADS = 16 << 20, 4_096, 1 << 17
+#: Characters of a name.
+LONGEST_NAME = 200
+#: What HeadVis' own skeleton calls a metric.
+ALIASES = {"prev_token_score": "previous_token_score"}
+_GIVE = f"Give a folder with {CONFIG} and {SCATTER}, as `headscape export` writes it."
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,3 +114,136 @@ def labelled_metrics(metrics: NDArray[np.float64], **attributes: str | int) -> x
     arrays = {name: (HEADS, values, {"meaning": METRICS[name]}) for name, values in zip(METRICS, metrics, strict=True)}
     layers, heads = metrics.shape[1:]
     return xr.Dataset(arrays, {"layer": np.arange(layers), "head": np.arange(heads)}, attributes)
+
+
+def read_headvis(place: str | Path) -> xr.Dataset:
+    """The six metrics of every head (layer, head), NaN where the files have none; attributes: `model`, `data`, `sentences`, `max_length`.
+
+    Parameters
+    ----------
+    place
+        The folder of a tree, or a file of the older format of Neuronpedia, which holds tables of all metrics.
+
+    Raises
+    ------
+    StoreError
+        Where the files are not there, are not such files, or have no metric.
+    """
+    path = Path(place)
+    if path.is_file():
+        content = _object(_read(path), path)
+        config, metrics = _object(content.get("config"), path, "config"), _from_tables(content.get("metrics"), path)
+    else:
+        if not (path / CONFIG).is_file():
+            raise StoreError(f"There is no tree of HeadVis at {path}. {_GIVE}")
+        config = _object(_read(path / CONFIG), path / CONFIG)
+        metrics = _from_rows(_read(path / SCATTER), path / SCATTER)
+    if np.isnan(metrics).all():
+        raise StoreError(f"{path} has none of the metrics {', '.join(METRICS)}. {_GIVE}")
+    return labelled_metrics(metrics, **_attributes(config, path))
+
+
+def _read(path: Path) -> Any:
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise StoreError(f"{path} has more than {MOST_BYTES >> 20} MB. {_GIVE}")
+        return json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read ({error.strerror}). {_GIVE}") from error
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"{path} is not JSON, or is damaged. Export the tree again.") from error
+
+
+def _object(content: object, path: Path, what: str = "") -> Mapping[str, Any]:
+    if not isinstance(content, dict):
+        raise _wrong(path, f"{what or 'its content'} is not an object")
+    return content
+
+
+def _wrong(path: Path, problem: str) -> StoreError:
+    return StoreError(f"{path} is not a file of HeadVis: {problem}. {_GIVE}")
+
+
+def _from_rows(rows: object, path: Path) -> NDArray[np.float64]:
+    """(metric, layer, head) from a row of each head."""
+    if not isinstance(rows, list) or not rows:
+        raise _wrong(path, "it lists no heads")
+    places = [_place(row, path) for row in rows]
+    if len(set(places)) < len(places):
+        raise _wrong(path, "it lists a head twice")
+    layers, heads = (1 + max(numbers) for numbers in zip(*places, strict=True))
+    metrics = _no_metrics(layers, heads, path)
+    for place, row in zip(places, rows, strict=True):
+        for number, name in enumerate(METRICS):
+            metrics[number, *place] = _number(row.get(name, row.get(ALIASES.get(name, name))), path)
+    return metrics
+
+
+def _place(row: object, path: Path) -> tuple[int, int]:
+    numbers = [row.get(side) for side in ("layer", "head")] if isinstance(row, dict) else [None]
+    if not all(type(number) is int and 0 <= number < MOST_PLACES for number in numbers):
+        raise _wrong(path, f"a row has no layer and head from 0 to {MOST_PLACES - 1}")
+    layer, head = numbers
+    assert isinstance(layer, int)
+    assert isinstance(head, int)
+    return layer, head
+
+
+def _number(value: object, path: Path) -> float:
+    """NaN where there is none."""
+    if value is None:
+        return math.nan
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _wrong(path, "a metric is not a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        return math.nan
+    return number if math.isfinite(number) else math.nan
+
+
+def _from_tables(tables: object, path: Path) -> NDArray[np.float64]:
+    """(metric, layer, head) from the table of each metric: a list of layers, each a list of heads."""
+    known = _object(tables, path, "metrics")
+    shapes = {shape for name in METRICS if name in known if (shape := _shape(known[name], path))}
+    if len(shapes) != 1:
+        raise _wrong(path, "its tables have different sizes" if shapes else "it has no table of a metric")
+    layers, heads = shapes.pop()
+    metrics = _no_metrics(layers, heads, path)
+    for number, name in enumerate(METRICS):
+        if name in known:
+            metrics[number] = [[_number(value, path) for value in row] for row in known[name]]
+    return metrics
+
+
+def _no_metrics(layers: int, heads: int, path: Path) -> NDArray[np.float64]:
+    if layers * heads > MOST_HEADS:
+        raise _wrong(path, f"{layers:,} layers of {heads:,} heads are more than {MOST_HEADS:,}")
+    return np.full((len(METRICS), layers, heads), np.nan)
+
+
+def _shape(table: object, path: Path) -> tuple[int, int]:
+    rows: Sequence[Any] = table if isinstance(table, list) else []
+    sizes = {len(row) if isinstance(row, list) else 0 for row in rows}
+    if len(sizes) != 1 or 0 in sizes or max(len(rows), *sizes) > MOST_PLACES:
+        raise _wrong(path, "a table has no rows of the same size")
+    return len(rows), sizes.pop()
+
+
+def _attributes(config: Mapping[str, Any], path: Path) -> dict[str, str | int]:
+    """What a tree says of its model and text; a tree without a model's name is called by its folder."""
+    pipeline = config.get("pipeline_config")
+    stated = dict(config) | (pipeline if isinstance(pipeline, dict) else {})
+    names = {"model": "model_name", "data": "dataset_name", "sentences": "n_sequences", "max_length": "seq_len"}
+    kinds = {"model": str, "data": str, "sentences": int, "max_length": int}
+    found = {ours: stated[theirs] for ours, theirs in names.items() if type(stated.get(theirs)) is kinds[ours]}
+    plain: dict[str, str | int] = {"model": path.resolve().stem}
+    for name, value in found.items():
+        kept = _name(value) if isinstance(value, str) else value
+        plain |= {name: kept} if kept != "" else {}
+    return plain
+
+
+def _name(text: str) -> str:
+    """On one line, and not too long."""
+    return " ".join(text.split())[:LONGEST_NAME]

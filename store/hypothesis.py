@@ -10,10 +10,9 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from store.kernels.attention import attention_pattern
-from store.kernels.bias import AttentionBias, masks_of
-from store.kernels.hypothesis import MEASURES, HypothesisCounts, count_sentence
+from store.kernels.bias import AttentionBias, Mask, masks_of
 from store.kernels.intervals import draw_counts
-from store.kernels.mask import Mask
+from store.kernels.relations import MEASURES, HypothesisCounts, count_sentence
 from store.kernels.rules import SentenceTokens
 from store.means import Watch
 from store.repository.errors import StoreError, is_integer

@@ -13,11 +13,11 @@ import xarray as xr
 import zarr
 from numpy.typing import NDArray
 
-from store.arrival import LONGEST, stored_matrices
 from store.kernels.classes import ClassMeans, Counts, Watch, compared_intervals, mean_test, sentence_counts, welch_test
 from store.kernels.roles import discoveries
 from store.kernels.statistics import source_rows
 from store.means import check_chosen
+from store.mixing import LONGEST, stored_matrices
 from store.process import one_thread
 from store.repository.arrays import array_of
 from store.repository.errors import NotIngested, StoreError, is_integer

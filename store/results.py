@@ -21,8 +21,7 @@ from store.kernels.roles import THRESHOLD
 from store.process import one_thread
 from store.repository.arrays import Groups, with_written_attributes, written
 from store.repository.errors import NotIngested
-from store.roles import head_roles, roles_of, rules_of, tests_of
-from store.rules import RuleSentences
+from store.rules import RuleSentences, head_roles, roles_of, rules_of, tests_of
 from store.schema.corpus import ALL, GAP
 from store.schema.model import PAIR_NUMBERS
 from store.text import REMEDY, WORDS_REMEDY, CorpusText
@@ -156,7 +155,7 @@ class StageResults(CorpusText):
     def rules(self) -> xr.Dataset:
         """How well rules of the text predict the attention of each head, on sentences that no rule was fitted on.
 
-        `rules` are the rule sets of `store.schema.roles.RULE_SETS`: uniform, single, six, all, static, without_tables.
+        `rules` are the rule sets of `store.schema.corpus.RULE_SETS`: uniform, single, six, all, static, without_tables.
         `iou`, `sqrt_jsd`, `top_key`, `top_word_key`, `words_share` (rules, layer, head) as in `store.kernels.rule_fit.Judge.scores`;
         `interval` (bound, rules, layer, head) of `iou`; `skill` and `words_skill`, the share of what uniform attention leaves of `iou`
         and of `words_share`; `chosen` (layer, head, place), names of at most six rules, the most needed first, "" where there are fewer, with

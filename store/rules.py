@@ -1,6 +1,6 @@
-"""The sentences of a corpus as rules see them, the tables of its heads, and the parts of its logits."""
+"""The sentences of a corpus as rules see them; rules, roles and tests of heads, labelled; the tables and the dictionary of a head."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,14 +10,32 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from store.kernels.attention import softmax
-from store.kernels.head_tables import HeadTables, TableSums, TokenRows, table_logits
-from store.kernels.mask import EVERY_KEY, Mask
+from store.kernels.bias import EVERY_KEY, AttentionBias, Mask
+from store.kernels.head_tables import (
+    FARTHEST,
+    HeadTables,
+    TableSums,
+    TokenRows,
+    offset_logits,
+    strongest_pairs,
+    table_logits,
+)
 from store.kernels.relations import halves
-from store.kernels.rules import NONE, Grammar, SentenceTokens, features_of, text_classes
-from store.schema.corpus import NO_GOVERNOR, NO_WORD, PAD
-from store.schema.roles import TABLES
+from store.kernels.roles import UNEXPLAINED, BiasTest, discoveries, name_roles, t_test
+from store.kernels.rules import NONE, RULES, Grammar, SentenceTokens, features_of, text_classes
+from store.schema.corpus import NO_GOVERNOR, NO_WORD, PAD, ROLE_HALVES, TABLES
+from store.schema.model import HEADS
 from store.text import CorpusText
 from store.words import Words
+
+#: Roles of which only the bias against the same offset is tested beside the sieve bias.
+GRAMMAR = "relation"
+#: Pairs of words of one offset have a bias of 1 against each other.
+SAME_OFFSET = 1.0
+#: How often a wordpiece occurs at least; in how many sentences a pair of wordpieces, and a wordpiece with a position.
+LEAST_COUNTED, LEAST_SENTENCES, LEAST_AT_POSITION = 5, 3, 20
+#: Pairs of wordpieces that are listed, and pairs of a wordpiece and a position on either side.
+LISTED, LISTED_POSITIONS = 10, 5
 
 
 @dataclass(frozen=True)
@@ -217,7 +235,7 @@ def predict(
     Parameters
     ----------
     rules
-        Of each head names, of `store.kernels.rules.RULES` or of `store.schema.roles.TABLES`, and their weights in the logit.
+        Of each head names, of `store.kernels.rules.RULES` or of `store.schema.corpus.TABLES`, and their weights in the logit.
     tables, masks
         Those of the same heads.
     """
@@ -231,3 +249,152 @@ def predict(
     seen = {mask: mask.pairs(len(tokens)) for mask in {*masks}}
     predicted: NDArray[np.float32] = softmax(np.where([seen[mask] for mask in masks], logits, -np.inf))
     return predicted
+
+
+def rules_of(group: xr.Dataset) -> xr.Dataset:
+    """What `Corpus.rules` returns, from the group of the store."""
+    scores = ["iou", "sqrt_jsd", "top_key", "top_word_key", "words_share"]
+    names = np.array([*group.rule.values.tolist(), ""], object)
+    chosen = (group.chosen.dims, names[group.chosen.values])
+    uniform = group[["iou", "words_share"]].sel(rules="uniform", drop=True)
+    skills = (group[["iou", "words_share"]] - uniform) / (1 - uniform)
+    return xr.Dataset(
+        {
+            **{name: group[name] for name in (*scores, "interval", "rule_weight", "variance_share")},
+            "chosen": chosen,
+            "skill": skills.iou,
+            "words_skill": skills.words_share,
+        },
+        attrs=group.attrs,
+    ).drop_vars("rule", errors="ignore")
+
+
+def rule_titles() -> Mapping[str, str]:
+    """Short title of every rule, the tables of a head among them."""
+    return {name: rule.title for name, rule in RULES.items()} | dict(TABLES)
+
+
+def roles_of(group: xr.Dataset) -> xr.Dataset:
+    """What `Corpus.roles` returns, from the group of the store."""
+    labels = {"kind": "kind", "breadth": "breadth", "title": "title", "sentence": "description"}
+    told = {
+        name: (
+            "role",
+            [
+                UNEXPLAINED if role == UNEXPLAINED else getattr(RULES[role], field)
+                for role in group.role.values.tolist()
+            ],
+        )
+        for field, name in labels.items()
+    }
+    arrays = ["share", "weight", "agreement", "rand_index", "explained", "even_explained"]
+    skill = (group.explained - group.even_explained) / (1 - group.even_explained)
+    kept = group[arrays].assign(skill=skill).drop_vars(["rules", "rule", "part", "bound"], errors="ignore")
+    return kept.assign_coords(told).assign_attrs(group.attrs)
+
+
+def head_roles(roles: xr.Dataset) -> xr.DataArray:
+    """What each head is for, in words such as `next token 81%, itself 9%`: (layer, head)."""
+    named = roles.share.sel(role=roles.role != UNEXPLAINED).transpose(..., "role")
+    titles = named.title.values.tolist()
+    words = [name_roles(titles, shares) for shares in named.values.reshape(-1, len(titles))]
+    cells = np.array(words, object).reshape(named.shape[:-1])
+    return xr.DataArray(cells, {dim: roles[dim] for dim in HEADS}, HEADS, name="head_roles")
+
+
+def tests_of(group: xr.Dataset, threshold: float) -> xr.Dataset:
+    """What `Corpus.test_roles` returns, from the group of the store: the biases (layer, head, sentence, role) are small."""
+    every = _tested(group.bias, threshold)
+    halves = [
+        discoveries(_tested(group.bias[:, :, group.judged.values == half], threshold).p)
+        for half in range(len(ROLE_HALVES))
+    ]
+    dims = ("role", *HEADS)
+    arrays: dict[str, Any] = {
+        "bias": (dims, every.bias),
+        "p": (dims, every.p),
+        "found": (dims, discoveries(every.p)),
+        "replicated": (dims, halves[0] & halves[1]),
+    }
+    offsets = _tested(group.offset_bias, SAME_OFFSET)
+    sieves, relations = group.sieve.values.tolist(), group.relation.values.tolist()
+    places = [sieves.index(relation) for relation in relations]
+    found = discoveries(offsets.p)
+    arrays["offset_bias"] = (dims, _placed(offsets.bias, places, every.bias.shape))
+    arrays["offset_p"] = (dims, _placed(offsets.p, places, every.bias.shape))
+    arrays["offset_found"] = (dims, _placed(found, places, every.bias.shape))
+    if "random_bias" in group:
+        random = _tested(group.random_bias, threshold)
+        arrays |= {
+            "random_bias": (dims, random.bias),
+            "random_p": (dims, random.p),
+            "random_found": (dims, discoveries(random.p)),
+        }
+    coordinates: dict[str, Any] = {"role": sieves, **{dim: group[dim].values for dim in HEADS}}
+    coordinates["kind"] = ("role", [RULES[name].kind for name in sieves])
+    coordinates["title"] = ("role", [RULES[name].title for name in sieves])
+    return xr.Dataset(arrays, coordinates, {**group.attrs, "threshold": threshold})
+
+
+def _tested(biases: xr.DataArray, threshold: float) -> BiasTest:
+    """Of biases (layer, head, sentence, role) the test of each (role, layer, head)."""
+    return t_test(np.moveaxis(biases.values, (3, 2), (0, 3)), threshold)
+
+
+def _placed(values: NDArray[Any], places: list[int], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Values of some roles among all: NaN, or False, for the others."""
+    all_roles = np.zeros(shape, bool) if values.dtype == bool else np.full(shape, np.nan)
+    all_roles[places] = values
+    return all_roles
+
+
+def head_dictionary(
+    text: CorpusText, sentences: NDArray[np.integer], tables: HeadTables, bias: AttentionBias | None = None
+) -> xr.Dataset:
+    """See `store.Corpus.head_dictionary`; `tables` are of one head, made of these sentences, `bias` is its own."""
+    from scipy.sparse import csr_matrix
+
+    _, tokens = token_rows(text, sentences)
+    sentence = np.repeat(np.arange(len(tokens.lengths)), tokens.lengths)[tokens.is_word]
+    types, position = tables.types(tokens.token_id)[tokens.is_word], tokens.position[tokens.is_word]
+    of_type = np.bincount(types, minlength=len(tables.token_ids))
+    at_position = np.bincount(position, minlength=tables.position.shape[2] - 1)
+    kept = np.flatnonzero(of_type >= LEAST_COUNTED)
+    ones, size = np.ones(len(types), np.int32), len(tokens.lengths)
+    has_type = csr_matrix((ones, (sentence, types)), (size, len(of_type))).sign()[:, kept]
+    has_position = csr_matrix((ones, (sentence, position)), (size, len(at_position)))
+    mean, (query_at, key_at), (query_word, key_word) = (
+        tables.mean[0, 0],
+        tables.position[:, 0, :-1],
+        tables.word[:, 0, :-1][:, kept],
+    )
+    words_of = np.bincount(
+        sentence[position > 0], minlength=size
+    )  # the first token stands for [CLS] where there is none
+    names = text.vocab[tables.token_ids[kept]].astype(object)
+    positions = np.arange(len(at_position))
+    words, to_position, to_word = (
+        strongest_pairs(query, key, count, have, least=least, listed=listed)
+        for query, key, count, have, least, listed in (
+            (mean + query_word, key_word, of_type[kept], has_type.T @ has_type, LEAST_SENTENCES, LISTED),
+            (query_word, key_at, at_position, has_type.T @ has_position, LEAST_AT_POSITION, LISTED_POSITIONS),
+            (query_at, key_word, of_type[kept], has_position.T @ has_type, LEAST_AT_POSITION, LISTED_POSITIONS),
+        )
+    )
+    pairs = {
+        "word_pair": (words, names, names),
+        "word_position": (to_position, names, positions),
+        "position_word": (to_word, positions, names),
+    }
+    by_position = tables.mean[:, :, None] + tables.position[:, :, :-1]
+    added = None if bias is None else bias.added(*by_position)[0]
+    arrays: dict[str, Any] = {"offset_logit": ("offset", offset_logits(mean + query_at, key_at, words_of, added))}
+    coordinates: dict[str, Any] = {"offset": np.arange(-FARTHEST, FARTHEST + 1)}
+    for name, (found, queries, keys) in pairs.items():
+        arrays[f"{name}_logit"] = (name, found.logit)
+        coordinates |= {
+            f"{name}_query": (name, queries[found.query]),
+            f"{name}_key": (name, keys[found.key]),
+            f"{name}_sentences": (name, found.sentences),
+        }
+    return xr.Dataset(arrays, coordinates, {"sentences": size})

@@ -1,4 +1,4 @@
-"""Sentences, tokens and words of a corpus, whatever model reads them, and a wordpiece as a page shows it in its sentence."""
+"""Sentences, tokens and words of a corpus, whatever model reads them; how a page shows a wordpiece, and a window of a long sentence."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +17,8 @@ from store.words import Words
 
 #: What a classifier without names calls its answers.
 NUMBER = re.compile(r"(LABEL_)?\d+")
+#: Tokens of a window: as many as an ingest keeps of a sentence by default.
+WINDOW = 128
 
 
 def match_labels(answers: Sequence[str], names: Sequence[str]) -> NDArray[np.int64] | None:
@@ -60,10 +62,18 @@ class Piece:
 
 
 TOKEN_COORDINATES = ("token_id", "position", "word_index", "sentence_index", "token_flags")
+
+
 SENTENCE_ARRAYS = ("row_start", "row_size", "label", "document", "sentence_hash", "text")
+
+
 #: Sentences whose text is read at a time, as many as a chunk has.
 TEXTS_AT_ONCE = 4096
+
+
 REMEDY = "Run `headscape ingest`."
+
+
 WORDS_REMEDY = "Run `headscape ingest`; where the text is not English, with --annotate=<spaCy pipeline>."
 
 
@@ -267,3 +277,47 @@ class CorpusText:
             return self.words is not None
         except NotIngested:
             return False
+
+
+@dataclass(frozen=True)
+class Window:
+    """Tokens `first` to `stop` - 1 of so many."""
+
+    first: int
+    stop: int
+    tokens: int
+
+    @classmethod
+    def at(cls, first: int, tokens: int) -> "Window":
+        """The window from a token on, at the end a shorter one; a short sentence is one window, and nothing is before the first token."""
+        first = max(0, first)
+        last = max(0, tokens - 1) // WINDOW * WINDOW
+        start = 0 if tokens <= WINDOW else first if first < tokens else last
+        return cls(start, min(tokens, start + WINDOW), tokens)
+
+    @classmethod
+    def around(cls, token: int, tokens: int) -> "Window":
+        """The window that a token is in, of those that follow each other: the same for all its tokens, so that a selection does not move it."""
+        return cls.at(token - token % WINDOW, tokens)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has all tokens."""
+        return self.stop - self.first == self.tokens
+
+    @property
+    def name(self) -> str:
+        """Such as `tokens 1 to 128 of 8,000`."""
+        return f"tokens {self.first + 1:,} to {self.stop:,} of {self.tokens:,}"
+
+    @property
+    def positions(self) -> NDArray[np.intp]:
+        """Those of its tokens, where these are all of a sentence."""
+        return np.arange(self.first, self.stop)
+
+    def of(self, tokens: Any) -> Any:
+        """Those in it."""
+        return tokens[self.first : self.stop]
+
+    def __contains__(self, token: int) -> bool:
+        return self.first <= token < self.stop

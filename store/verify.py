@@ -11,17 +11,17 @@ import zarr
 from icechunk import IcechunkError
 from numpy.typing import NDArray
 
-from store.arrival import ArrivalShares
 from store.corpus import Corpus
 from store.features import TOKEN_ARRAYS, Features
+from store.kernels.bias import Mask
 from store.kernels.features import summed_cosine
 from store.kernels.heads import LARGEST_DIVERGENCE
-from store.kernels.mask import Mask
 from store.kernels.roles import Sieves
 from store.kernels.rules import targets_of
 from store.kernels.statistics import sink_threshold, vector_statistics
 from store.means import intervals_of_blocks, means_of_blocks, sum_of_blocks
 from store.mend import older_branches
+from store.mixing import ArrivalShares
 from store.reach import reaches_follow
 from store.repository.access import INGEST, MAIN, branch_problem, first_line, holds_snapshots, local_path
 from store.repository.arrays import array_of, has_checksums

@@ -8,7 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from store.corpus import Corpus
-from store.kernels.rows import ROOM
+from store.kernels.attention import ROOM
 from store.repository.errors import NotIngested
 from store.results import count_links
 from store.schema.corpus import ALL, NO_GOVERNOR

@@ -12,8 +12,7 @@ from torch import Tensor
 
 from ingest.projections import attention_loss
 from ingest.projections.attention_loss import Target, across_sentences, gradient, in_sentence, squared_distance
-from store.kernels.bias import AttentionBias, LayerBias
-from store.kernels.mask import Mask
+from store.kernels.bias import AttentionBias, LayerBias, Mask
 
 TOKENS, CHANNELS = 7, 5
 #: Two heads, three sentences, and which of their tokens are no padding.

@@ -20,7 +20,7 @@ from ingest.run.checkpoint import find_checkpoint
 from ingest.text.reviews import find_data, read_reviews
 from store import Corpus, StoreError, open_corpus
 from store.hypothesis import HypothesisSentence
-from store.kernels.dictionary import FARTHEST
+from store.kernels.head_tables import FARTHEST
 from store.replacement import mean_patterns
 from store.rules import RuleSentences
 from store.schema.corpus import FIRST

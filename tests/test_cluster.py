@@ -21,8 +21,8 @@ from distributed import LocalCluster
 from ingest.encode.tensors import Loading
 from ingest.run.cluster import open_cluster
 from ingest.run.errors import IngestError
+from ingest.run.parallel import check_worker, versions
 from ingest.run.settings import Settings
-from ingest.run.worker import check_worker, versions
 from store.repository.writer import Writer
 from tests.forks import forked_workers, forks
 from tests.made_once import made_once

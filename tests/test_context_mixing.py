@@ -18,9 +18,8 @@ from ingest.encode.hooked_model import HookedModel
 from ingest.encode.mixing import ProductEncoder
 from ingest.family import FAMILIES
 from ingest.run.checkpoint import find_checkpoint
-from store.arrival import LONGEST, ArrivalShares, sentence_shares
 from store.kernels.mixing import ProductMap, ResidualNorms, layer_matrix, mixing_matrix, mixing_products, roll_out
-from store.mixing import context_mixing
+from store.mixing import LONGEST, ArrivalShares, context_mixing, sentence_shares
 from store.repository.errors import NotIngested, StoreError
 from store.schema.corpus import CLS, FIRST, SEP
 from store.schema.features import point_names

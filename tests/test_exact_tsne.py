@@ -7,7 +7,7 @@ from sklearn.metrics import pairwise_distances
 
 from ingest.projections import exact_tsne
 from ingest.projections.exact_tsne import EARLY_STEPS, joint_probabilities, squared_distances
-from store.kernels.fidelity import trustworthy
+from store.kernels.projection import trustworthy
 
 POINTS = np.random.default_rng(0).standard_normal((40, 6)).astype(np.float32)
 

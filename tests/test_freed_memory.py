@@ -44,7 +44,7 @@ def test_memory_freed_by_threads_returns_to_the_system() -> None:
 WORKER = """
 import pickle, resource
 import numpy as np
-from ingest.run import worker
+from ingest.run import parallel
 
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -52,8 +52,8 @@ def faults():
         np.ones(2 << 20, np.uint8)
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
-worker.check_worker = lambda expected: None
-print(faults(), pickle.loads(worker.run_fit(pickle.dumps((faults, ())), {})))
+parallel.check_worker = lambda expected: None
+print(faults(), pickle.loads(parallel.run_fit(pickle.dumps((faults, ())), {})))
 """
 
 

@@ -17,9 +17,8 @@ from dashboard.web.context import resolve
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
 from store import Corpus, StoreError, open_corpus
-from store.dictionary import LEAST_AT_POSITION, LEAST_COUNTED, LEAST_SENTENCES
-from store.kernels.dictionary import FARTHEST, offset_logits, strongest_pairs
-from store.rules import RuleSentences
+from store.kernels.head_tables import FARTHEST, offset_logits, strongest_pairs
+from store.rules import LEAST_AT_POSITION, LEAST_COUNTED, LEAST_SENTENCES, RuleSentences
 from tests.client import shown
 
 LAYER, HEAD = 1, 0

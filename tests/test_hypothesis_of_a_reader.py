@@ -6,8 +6,8 @@ import xarray as xr
 
 from store import Corpus, StoreError, open_corpus
 from store.hypothesis import HypothesisSentence
-from store.kernels.hypothesis import MEASURES, HypothesisCounts, count_sentence
 from store.kernels.intervals import draw_counts
+from store.kernels.relations import MEASURES, HypothesisCounts, count_sentence
 from store.kernels.rules import SentenceTokens
 from store.rules import RuleText
 

@@ -1,15 +1,14 @@
-"""The judge of pictures: all rows of a head at once give the measures of `store.kernels.fidelity`."""
+"""The judge of pictures: all rows of a head at once give the measures of `store.kernels.projection`."""
 
 import numpy as np
 import pytest
 
 from ingest.encode.sample import evenly
-from ingest.projections.fidelity import Judge
+from ingest.projections.head_view import Judge
 from ingest.projections.normalizations import LayerVectors
 from store.kernels.attention import attention_pattern
-from store.kernels.bias import AttentionBias, LayerBias
-from store.kernels.fidelity import recall, screen_distance, spearman, trustworthy
-from store.kernels.mask import Mask
+from store.kernels.bias import AttentionBias, LayerBias, Mask
+from store.kernels.projection import recall, screen_distance, spearman, trustworthy
 from store.schema.pictures import MEASURES, RECALL_KEYS
 
 HEADS = 3

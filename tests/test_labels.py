@@ -11,8 +11,8 @@ from hypothesis import given
 from scipy.spatial.distance import pdist, squareform
 
 import store
+from store.kernels.bias import EVERY_KEY, Mask
 from store.kernels.heads import LABELS, clustered_order, head_labels, nearest_heads
-from store.kernels.mask import EVERY_KEY, Mask
 from store.kernels.statistics import even_entropy
 from store.schema.model import SOURCES, STATISTICS
 

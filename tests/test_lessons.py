@@ -13,7 +13,7 @@ from dashboard.lessons.page import read
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
 from store import Corpus
-from store.kernels.mask import Mask
+from store.kernels.bias import Mask
 from store.schema.model import head_name
 from tests.client import above
 

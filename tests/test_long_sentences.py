@@ -24,14 +24,12 @@ from dashboard.web.errors import Refusal
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
 from store import Corpus
-from store.kernels.attention import attention_pattern
-from store.kernels.bias import AttentionBias, LayerBias
-from store.kernels.mask import Mask
+from store.kernels.attention import attention_pattern, attention_rows
+from store.kernels.bias import AttentionBias, LayerBias, Mask
 from store.kernels.mixing import layer_matrix, roll_out
-from store.kernels.rows import attention_rows
 from store.kernels.statistics import token_statistics, vector_statistics
 from store.schema.corpus import CLS, PUNCTUATION, SEP
-from store.window import WINDOW, Window
+from store.text import WINDOW, Window
 from tests.browser import Open, followed, listening
 from tests.client import FakeTyped
 from tests.components import components

@@ -19,8 +19,8 @@ from ingest.encode.tensors import BlockTask
 from ingest.run import cluster
 from ingest.run.cluster import _Fits, _Tasks
 from ingest.run.errors import IngestError
+from ingest.run.parallel import run_task
 from ingest.run.settings import USUAL
-from ingest.run.worker import run_task
 from ingest.text.blocks import Block
 from store.repository.writer import Writable
 from tests.die_once import die_once

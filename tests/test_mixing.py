@@ -8,7 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.kernels.attention import attended_part, expansion_rate, mixing_ratios, own_part
+from store.kernels.attention import expansion_rate
+from store.kernels.mixing import attended_part, mixing_ratios, own_part
 from store.schema.model import RATIOS
 
 LIBRARIES = pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])

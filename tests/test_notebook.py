@@ -17,7 +17,7 @@ import xarray as xr
 
 import headscape
 import store
-from headscape.figures import HTML, IN_KERNEL, NotebookFigure
+from headscape.corpus import HTML, IN_KERNEL, NotebookFigure
 from store.repository.arrays import NETCDF_4
 from store.repository.errors import NotIngested
 from store.schema.model import ROLES

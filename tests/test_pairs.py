@@ -12,8 +12,7 @@ import store
 from ingest import pipeline
 from ingest.heads import pairs as stage
 from store.kernels.attention import Pairs, admitted_pairs, combine, distinct_largest, merge_pairs, strongest_pairs
-from store.kernels.bias import AttentionBias, LayerBias
-from store.kernels.mask import Mask
+from store.kernels.bias import AttentionBias, LayerBias, Mask
 from store.repository.errors import StoreError
 from store.schema.corpus import CLS, PAD, SEP
 from store.schema.model import PAIR_NUMBERS

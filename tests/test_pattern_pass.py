@@ -12,8 +12,7 @@ from torch import Tensor
 
 from ingest.encode.counted_attention import Counted, Sentences, attend_and_summarize
 from store.kernels.attention import attention_pattern, output_gram, value_norm
-from store.kernels.bias import AttentionBias, LayerBias
-from store.kernels.mask import Mask
+from store.kernels.bias import AttentionBias, LayerBias, Mask
 from store.kernels.statistics import SINK, SINK_OF_UNIFORM, offset_profile, summed_pattern, token_statistics
 from store.schema.corpus import CLS, PUNCTUATION, SEP
 from store.schema.model import STATISTICS

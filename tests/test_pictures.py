@@ -13,7 +13,7 @@ from dashboard.pages import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
 from ingest.projections.projection import Projection
-from store.kernels.fidelity import trustworthy
+from store.kernels.projection import trustworthy
 from store.schema.pictures import JUDGED, MEASURES, PARAMETERS, ViewName
 from tests.stores import NEIGHBOUR_TOKENS, RICH_VIEWS
 

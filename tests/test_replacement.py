@@ -8,9 +8,8 @@ import scipy.stats
 from scipy.spatial.distance import pdist, squareform
 
 from store import Corpus, open_corpus
-from store.kernels.bias import AttentionBias, LayerBias
+from store.kernels.bias import AttentionBias, LayerBias, Mask
 from store.kernels.intervals import draw_counts
-from store.kernels.mask import Mask
 from store.kernels.replacement import FARTHEST, MeanPatterns, VectorChange, spearman
 from store.kernels.rules import RULES
 from store.replacement import RulePatterns, RuleReader, checked_heads, judged_sentences

@@ -26,7 +26,7 @@ from dashboard.web.errors import ReaderLeft, Refusal
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
 from dashboard.web.token_sets import TokenSets
-from ingest.text.again import BEFORE, SHOWN, excerpt
+from ingest.text.reviews import BEFORE, SHOWN, excerpt
 from store import Corpus
 from tests.client import content, csv_rows
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import adjusted_rand_score
 
-from store.kernels.mask import Mask
+from store.kernels.bias import Mask
 from store.kernels.roles import (
     OffsetSieve,
     Sieves,

@@ -19,8 +19,7 @@ from store.kernels.rules import SentenceTokens
 from store.repository.arrays import array_of
 from store.repository.errors import NotIngested
 from store.rules import RuleSentences
-from store.schema.corpus import CLS, SEP
-from store.schema.roles import RULE_SETS
+from store.schema.corpus import CLS, RULE_SETS, SEP
 from store.verify import verify
 from tests.interruption import interrupted
 from tests.made_once import made_once

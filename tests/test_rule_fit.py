@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.kernels.mask import EVERY_KEY, Mask
+from store.kernels.bias import EVERY_KEY, Mask
 from store.kernels.rule_fit import RIDGE, Entries, Judge, Library, fit_weights
 from store.kernels.rules import RULES, features_of, rules_for, targets_of
 from tests.published.roles import rule_weights

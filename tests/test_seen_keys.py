@@ -11,8 +11,7 @@ from dashboard.sentence.seen import seen_keys, why_unseen
 from dashboard.sentence.why import compute_why
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
-from store.kernels.bias import AttentionBias, LayerBias
-from store.kernels.mask import Mask
+from store.kernels.bias import AttentionBias, LayerBias, Mask
 from tests.components import components
 from tests.sentences import a_pair
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from store.kernels.mask import Mask
+from store.kernels.bias import Mask
 from store.kernels.statistics import (
     ATTENDED,
     SINK,

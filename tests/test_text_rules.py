@@ -20,7 +20,7 @@ from store.kernels.rules import (
     text_classes,
 )
 from store.rules import sentences_within
-from store.schema.roles import TABLES
+from store.schema.corpus import TABLES
 from tests.ruled import PIECES, shuffled_sentence, written_sentence
 
 

@@ -9,7 +9,7 @@ from dashboard.statistics.parts import part_of, uniform_entropy
 from dashboard.ui.text import sight
 from store import Corpus, open_corpus
 from store.hypothesis import HypothesisSentence
-from store.kernels.mask import EVERY_KEY
+from store.kernels.bias import EVERY_KEY
 from store.kernels.rules import RULES
 from store.rules import chosen_rules, predict
 from tests.every_family import make_families

@@ -11,9 +11,9 @@ import huggingface_hub.constants
 import pytest
 
 from headscape.__main__ import main as headscape
-from ingest.run import folders
+from ingest.run import files
 from ingest.run.errors import IngestError
-from ingest.run.folders import (
+from ingest.run.files import (
     COMPILED,
     CONVERTED,
     check_folders,
@@ -152,7 +152,7 @@ def test_a_model_or_data_in_a_cache_that_is_read_only_is_used(
         monkeypatch.setenv(moved, "")
     for kept in ("models--bert-base-uncased", "datasets--nyu-mll--glue"):
         (tmp_path / kept).mkdir()
-    monkeypatch.setattr(folders, "is_writable", lambda _: False)
+    monkeypatch.setattr(files, "is_writable", lambda _: False)
     for revision in ("", "@main", f"@{'a' * 40}"):
         check_folders(None, "--store", model=f"bert-base-uncased{revision}", data="embedded")
         for data in ("nyu-mll/glue", "nyu-mll/glue:sst2"):

@@ -26,9 +26,9 @@ from dashboard.ui.work import watched
 from dashboard.web.errors import Refusal
 from dashboard.web.state import LinkState
 from store import STATISTICS, Corpus
+from store.kernels.attention import attention_rows
 from store.kernels.heads import row_divergence
 from store.kernels.intervals import Segments
-from store.kernels.rows import attention_rows
 from store.schema.model import head_name, varying_statistics
 
 #: Most tokens whose statistics are read: at most 0.4 GB for 12 by 12 heads.

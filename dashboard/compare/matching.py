@@ -21,9 +21,9 @@ from dashboard.ui.work import watched
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
 from store import Corpus
+from store.kernels.attention import ROOM, attention_rows
 from store.kernels.bias import AttentionBias
 from store.kernels.heads import divergence_between, partners
-from store.kernels.rows import ROOM, attention_rows
 from store.phrases import many
 from store.repository.errors import StoreError
 from store.schema.model import head_name

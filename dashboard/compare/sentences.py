@@ -33,7 +33,7 @@ from dashboard.web.state import ORDER, LinkState
 from store.kernels.heads import row_divergence
 from store.phrases import as_label, many
 from store.schema.model import head_name
-from store.window import Window
+from store.text import Window
 
 Floats = NDArray[np.float32]
 #: Of a longer sentence only the matrices are legible.

@@ -155,7 +155,7 @@ def _loaded(corpus: Corpus) -> "PointReader":
 
 def _reviews(corpus: Corpus) -> "Reviews":
     from ingest.run.errors import IngestError
-    from ingest.text.again import stored_reviews
+    from ingest.text.reviews import stored_reviews
 
     try:
         return stored_reviews(corpus)
@@ -167,7 +167,7 @@ def _reviews(corpus: Corpus) -> "Reviews":
 
 
 def _found(reviews: "Reviews", words: str) -> FoundReviews:
-    from ingest.text.again import excerpt, find_reviews
+    from ingest.text.reviews import excerpt, find_reviews
 
     sought = sought_words(words)
     numbers = find_reviews(reviews, sought)

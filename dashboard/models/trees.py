@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dashboard.models.headvis import COUNTED
 from store.head_numbers import HeadNumbers
-from store.headvis_tree import read_headvis
+from store.headvis import read_headvis
 
 if TYPE_CHECKING:
     from dashboard.web.served_store import ServedStore

@@ -20,7 +20,7 @@ from dashboard.web.state import MATRIX_SCALES, PAIRS
 from store import StoreError
 from store.repository.errors import is_integer
 from store.schema.model import ROLES, head_name
-from store.window import Window
+from store.text import Window
 
 #: The views, as page Sentence has them.
 SHOWN = ("head", "model", "matrix", "neuron")

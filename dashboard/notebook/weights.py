@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.sentence.sentence import Sentence
-from store.window import Window
+from store.text import Window
 
 #: Bytes of a cell's weights; a notebook writes them as base64, a third longer.
 MOST_BYTES = 575_000

@@ -30,8 +30,7 @@ from store.phrases import many
 from store.repository.errors import NotIngested
 from store.repository.ingest_status import IngestProgress
 from store.schema.model import ROLES
-from store.text import Piece
-from store.window import Window
+from store.text import Piece, Window
 
 #: Wordpieces shown, and sentences of each.
 PIECES, SENTENCES = 20, 3

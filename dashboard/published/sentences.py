@@ -10,7 +10,7 @@ from dashboard.overview.role_cards import example_of, heads_of_cards
 from dashboard.sentence.sentence import PatternOptions, stored_sentence, unhidden_units
 from dashboard.ui.theme import PALETTE, head_colours
 from store import Corpus
-from store.window import Window
+from store.text import Window
 
 #: Sentences with a page, and tokens of one at most: as many lines as a window has room for.
 MOST_SENTENCES, FEWEST_TOKENS, MOST_TOKENS = 36, 6, 24

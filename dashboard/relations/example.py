@@ -31,7 +31,7 @@ from store import Corpus
 from store.kernels.attention import merge_words
 from store.phrases import many
 from store.schema.model import head_name
-from store.window import Window
+from store.text import Window
 from store.words import ANY
 
 #: Fields of a link that make a hypothesis, but how words are counted.

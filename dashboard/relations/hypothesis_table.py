@@ -25,7 +25,7 @@ from dashboard.web.http import BASE, corpus_of, data_link
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState
 from store import Corpus
-from store.kernels.hypothesis import MEASURES
+from store.kernels.relations import MEASURES
 from store.phrases import many
 from store.repository.errors import NotIngested
 from store.schema.model import head_name

@@ -27,7 +27,7 @@ from store.kernels.relations import DIRECTIONS, StrongestWords, WordPairs, linke
 from store.phrases import many
 from store.schema.corpus import ALL
 from store.schema.model import head_name
-from store.window import Window
+from store.text import Window
 from store.words import ANY, LEFT_OUT, Words
 
 #: Sentences that are listed.

@@ -16,9 +16,9 @@ from dashboard.web.http import data_link
 from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
-from store.dictionary import LEAST_AT_POSITION, LEAST_COUNTED, LEAST_SENTENCES
-from store.kernels.dictionary import MOST_OF_ONE
+from store.kernels.head_tables import MOST_OF_ONE
 from store.phrases import many
+from store.rules import LEAST_AT_POSITION, LEAST_COUNTED, LEAST_SENTENCES
 
 #: Distances that are listed.
 LISTED = 5

@@ -19,7 +19,7 @@ from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.kernels.attention import attention_pattern
-from store.kernels.mask import Mask
+from store.kernels.bias import Mask
 from store.kernels.rules import RULES, Rule, SentenceTokens
 from store.phrases import many
 from store.schema.model import ROLES, head_name

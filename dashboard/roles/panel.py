@@ -38,7 +38,7 @@ from store.kernels.rules import RULES
 from store.phrases import many
 from store.repository.errors import NotIngested
 from store.repository.ingest_status import IngestProgress
-from store.roles import rule_titles
+from store.rules import rule_titles
 from store.schema.model import head_name
 
 #: Rule sets in the order of the table -> how they are called there.

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from dashboard.sentence.sentence import Floats, Sentence
 from dashboard.web.state import Instead
 from store.kernels.attention import softmax
+from store.kernels.bias import EVERY_KEY, Mask
 from store.kernels.heads import row_divergence
-from store.kernels.mask import EVERY_KEY, Mask
 
 #: Most pairs of a head that are listed, and the smallest change of a weight that is one.
 LISTED, LEAST = 5, 0.0005

@@ -24,7 +24,7 @@ from store.kernels.attention import attention_pattern
 from store.kernels.bias import AttentionBias
 from store.phrases import as_label
 from store.schema.model import RATIOS, head_name
-from store.window import Window
+from store.text import Window
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]

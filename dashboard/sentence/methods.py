@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from store.schema.mixing import MOST_BYTES, MixingMethod
-from store.window import WINDOW
+from store.text import WINDOW
 
 Floats = NDArray[np.float32]
 #: Families whose layers are built like BERT's, by their model_type: what the formulas hold for.

@@ -31,7 +31,7 @@ from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
 from store.phrases import many
 from store.schema.model import head_name
-from store.window import Window
+from store.text import Window
 
 #: What is drawn in place of heads of a difference: what is above 0, and what is below.
 SIGNS = ("arrives more", "looks more")

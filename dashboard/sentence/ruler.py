@@ -13,7 +13,7 @@ from dashboard.sentence.sentence import PatternOptions, Sentence, is_short, mean
 from dashboard.ui.markup import scrolling
 from dashboard.ui.ruler import ruler, rulers_of
 from dashboard.web.state import LinkState
-from store.window import Window
+from store.text import Window
 
 Floats = NDArray[np.float32]
 #: Parts of the strip at most, and shades of a part.

@@ -4,8 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.sentence.sentence import Sentence
-from store.kernels.bias import masks_of
-from store.kernels.mask import Mask
+from store.kernels.bias import Mask, masks_of
 from store.phrases import many
 
 

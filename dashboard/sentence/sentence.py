@@ -15,13 +15,12 @@ from dashboard.web.errors import Refusal
 from dashboard.web.results import cached
 from dashboard.web.state import PAIRS, ROLLOUTS, Mean, Pair, Rollout
 from store import Corpus
-from store.kernels.attention import attention_logits, attention_pattern, merge_words
+from store.kernels.attention import attention_logits, attention_pattern, attention_rows, merge_words
 from store.kernels.bias import AttentionBias
 from store.kernels.mixing import layer_matrix, roll_out
-from store.kernels.rows import attention_rows
 from store.mixing import has_products
 from store.schema.corpus import IDLE
-from store.window import WINDOW, Window
+from store.text import WINDOW, Window
 
 Floats = NDArray[np.float32]
 #: Fields of a link that change what is shown.

@@ -19,7 +19,7 @@ from dashboard.ui.markup import Unmade, file_href, unmade_line
 from dashboard.ui.text import QUERIES
 from dashboard.web.http import data_link
 from store import Corpus
-from store.arrival import LONGEST
+from store.mixing import LONGEST
 from store.phrases import many
 from store.repository.errors import NotIngested
 from store.repository.ingest_status import IngestProgress

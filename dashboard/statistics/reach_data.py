@@ -18,7 +18,7 @@ from dashboard.web.http import data_link
 from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus
-from store.arrival import LONGEST
+from store.mixing import LONGEST
 from store.phrases import many
 from store.reach import FEWEST, KINDS, ClassedTokens, reach_by, reach_contrast
 from store.schema.corpus import NO_WORD

@@ -7,7 +7,7 @@ from dash import html
 
 from dashboard.ui.controls import info
 from dashboard.ui.markup import BrowserComponent
-from store.window import WINDOW, Window
+from store.text import WINDOW, Window
 
 _ABOUT = (
     f"A long sentence is shown in windows of {WINDOW} tokens. The strip is the whole sentence; the darker a part of a strip of keys, the "

@@ -12,8 +12,7 @@ from urllib.parse import urlencode
 from dashboard.web.paths import first_page, links_of, page_links, root
 from store import STATISTICS
 from store.kernels.heads import LABELS
-from store.kernels.hypothesis import MEASURES
-from store.kernels.relations import DIRECTIONS
+from store.kernels.relations import DIRECTIONS, MEASURES
 from store.kernels.rules import roles_for
 from store.reach import KINDS
 from store.schema.corpus import ALL

@@ -325,7 +325,7 @@ def mixing_of(
     gain: Singles,
     ratios: Singles,
 ) -> None:
-    """`store.kernels.attention.mixing_ratios` (ratio, token) from p(i,i) (head, token) and vectors (token, feature).
+    """`store.kernels.mixing.mixing_ratios` (ratio, token) from p(i,i) (head, token) and vectors (token, feature).
 
     `attended` becomes what is mixed in, `own` what is preserved.
     """

@@ -36,16 +36,13 @@ from ingest.run.errors import IngestError, short
 from ingest.run.parallel import side_by_side
 from ingest.text.tokenizer import Pair, Tokenizer, Tokens
 from store.kernels.attention import (
-    attended_part,
     attention_pattern,
     expansion_rate,
-    mixing_ratios,
     output_gram,
-    own_part,
     value_norm,
 )
 from store.kernels.bias import AttentionBias
-from store.kernels.mixing import ProductMap, ResidualNorms, mixing_products
+from store.kernels.mixing import ProductMap, ResidualNorms, attended_part, mixing_products, mixing_ratios, own_part
 from store.schema.model import RATIOS
 
 #: Wordpieces that a model is tried on; where something is added by distance, so many beyond the farthest that differs.
@@ -287,7 +284,7 @@ class OutputProjection:
         return cls(weight, bias, gain, layer.centres)
 
     def mixing(self, pattern: Tensor, value: Tensor, layer_input: Tensor, projected: Tensor | None = None) -> Tensor:
-        """Mixing ratios (ratio, ..., token); see `store.kernels.attention`.
+        """Mixing ratios (ratio, ..., token); see `store.kernels.mixing`.
 
         From p(i,j) (..., head, query_token, key_token), values (..., token, head, channel), and the captured `layer_input`
         of the layer (..., token, feature). What the model `projected` itself saves two products; in 16 bits it is not

@@ -22,8 +22,8 @@ from ingest.run.parallel import one_thread_each
 from ingest.run.progress import bar
 from ingest.run.settings import NONE, Settings
 from ingest.text.blocks import Batch, Block, PlannedCorpus, content_hash, make_batches
-from store.arrival import ArrivalShares
 from store.kernels.mixing import count_products, mixing_products
+from store.mixing import ArrivalShares
 from store.reach import reach_of_sentences
 from store.repository.arrays import array_of, create_arrays
 from store.repository.writer import Writer

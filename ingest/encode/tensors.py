@@ -23,9 +23,9 @@ from ingest.encode.hooked_model import HookedModel
 from ingest.run.checkpoint import settings_checkpoint
 from ingest.run.cluster import Cluster
 from ingest.run.errors import IngestError
+from ingest.run.parallel import begin_next
 from ingest.run.progress import bar
 from ingest.run.settings import Settings
-from ingest.run.worker import begin_next
 from ingest.text.blocks import Block, PlannedCorpus, content_hash
 from store.bias import write_bias
 from store.means import means_of_blocks, sum_of_blocks

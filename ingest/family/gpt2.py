@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.family.bert import DEFAULTS, MODEL_FIELDS, MOST, MOST_LAYERS, READ_FIELDS, Bert, BertParts, LayerPaths
 from ingest.family.protocol import TRUTH, Config, Field, ModelParts, number, text, whole
 from ingest.family.rotary import ModernBertLayer
-from store.kernels.bias import AttentionBias, LayerBias
-from store.kernels.mask import Mask
+from store.kernels.bias import AttentionBias, LayerBias, Mask
 
 if TYPE_CHECKING:
     from torch import Tensor

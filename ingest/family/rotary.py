@@ -35,8 +35,7 @@ from ingest.family.protocol import (
     whole,
 )
 from ingest.family.roberta import PreLayerNormLayer
-from store.kernels.bias import AttentionBias, LayerBias
-from store.kernels.mask import Mask
+from store.kernels.bias import AttentionBias, LayerBias, Mask
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _finetune(arguments: Sequence[str] | None) -> None:
     from ingest.finetuning.settings import parse
-    from ingest.run.folders import check_folders
+    from ingest.run.files import check_folders
     from store.process import check_extra, check_installed
 
     settings = parse(arguments)

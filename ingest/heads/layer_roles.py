@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from ingest.run.parallel import side_by_side
 from store.kernels.attention import attention_pattern
-from store.kernels.bias import AttentionBias
+from store.kernels.bias import AttentionBias, Mask
 from store.kernels.head_tables import HeadTables, VarianceShares, logit_parts, static_logits, table_logits
 from store.kernels.intervals import PERCENTILES, draw_counts
-from store.kernels.mask import Mask
 from store.kernels.roles import (
     STRONG,
     UNEXPLAINED,
@@ -29,8 +28,7 @@ from store.kernels.roles import (
 from store.kernels.rule_fit import MOST_RULES, SCORES, Chosen, Entries, Judge, Library, fit_weights
 from store.kernels.rules import RULES, SentenceTokens, features_of, roles_for, rules_for, targets_of
 from store.rules import RuleSentences
-from store.schema.corpus import OPENS
-from store.schema.roles import NO_RULE, ROLE_HALVES, RULE_SETS, TABLES
+from store.schema.corpus import NO_RULE, OPENS, ROLE_HALVES, RULE_SETS, TABLES
 
 #: Heads that are computed together: the same whatever the number of cores, so that every bit is the same.
 HEADS_AT_ONCE = 6

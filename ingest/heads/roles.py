@@ -27,16 +27,15 @@ from ingest.text.blocks import Block, PlannedCorpus, content_hash, group_by_leng
 from ingest.words.patterns import BATCH_TOKENS, randomize
 from store.bias import read_bias
 from store.kernels.attention import attention_pattern
-from store.kernels.bias import masks_of
+from store.kernels.bias import Mask, masks_of
 from store.kernels.head_tables import PARTS, TableSums, TokenRows
-from store.kernels.mask import Mask
 from store.kernels.rule_fit import MOST_RULES
 from store.process import one_thread
 from store.repository.arrays import Groups, array_of, create_arrays, read_vectors
 from store.repository.writer import Writable, Writer
 from store.rules import RuleSentences, RuleText, token_rows
+from store.schema.corpus import DRAFT_ARRAYS, ROLE_ARRAYS, ROLE_HALVES, RULE_SETS
 from store.schema.model import BOUNDS, ROLES
-from store.schema.roles import DRAFT_ARRAYS, ROLE_ARRAYS, ROLE_HALVES, RULE_SETS
 from store.text import CorpusText
 
 VERSION, RANDOM_VERSION = "roles/2", "roles with random weights/1"

@@ -4,7 +4,7 @@ Components take vectors straight from the store: normalised, scaled to norm 1 an
 these steps takes ten times as long, as the vectors of a layer do not fit into the cache of a core.
 
 The judge of a picture ranks many short rows: attention against distance, neighbours in head space against those on screen. Its
-formulas are those of `store.kernels.fidelity`, of all rows of a head at once, in a fraction of the time of numpy's many short
+formulas are those of `store.kernels.projection`, of all rows of a head at once, in a fraction of the time of numpy's many short
 sorts; tests compare both. Imports numba: import it where it is used.
 """
 

@@ -24,8 +24,7 @@ from ingest.projections.projection import COMPONENTS, PROJECTIONS, Fitted, Float
 from ingest.run.parallel import one_thread_each, side_by_side, timed
 from ingest.run.settings import USUAL, Limits, Settings
 from ingest.text.blocks import content_hash
-from store.kernels.fidelity import NEIGHBOURS, trustworthy
-from store.kernels.projection import align
+from store.kernels.projection import TRUSTED_NEIGHBOURS, align, trustworthy
 from store.repository.arrays import array_of, create_arrays
 from store.schema import TILE, Array
 from store.schema.features import FEATURE_VIEW_ARRAYS, VALUE_VIEW_ARRAYS, point_title
@@ -87,7 +86,7 @@ class Picture(ABC):
 
     def judged_on(self, tokens: int) -> str:
         """The tokens that trustworthiness is computed on, in words."""
-        return f"{NEIGHBOURS} neighbours by {self.projection.metric} distance among {tokens:,} tokens"
+        return f"{TRUSTED_NEIGHBOURS} neighbours by {self.projection.metric} distance among {tokens:,} tokens"
 
 
 class FeaturePicture(Picture):

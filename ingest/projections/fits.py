@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.run.folders import place_compiled_code
+from ingest.run.files import place_compiled_code
 from store.process import one_thread
 
 Floats = NDArray[np.floating]

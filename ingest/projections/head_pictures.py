@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from ingest.encode.sample import Sample, Spans, Split, beginnings, lengths, span_rows
 from ingest.encode.tensors import ModelGroup
 from ingest.projections.attention_projection import AttentionProjection
-from ingest.projections.fidelity import Judge
-from ingest.projections.head_view import HeadVectors, HeadView
+from ingest.projections.head_view import HeadVectors, HeadView, Judge
 from ingest.projections.normalizations import LayerVectors
 from ingest.projections.projection import PROJECTIONS, Fits, HeadProjection, Nearest, Parameters, Read
 from ingest.run.checkpoint import Checkpoint

@@ -18,12 +18,13 @@ from ingest.encode.sample import Sample, Split, lengths, read_rows, span_rows
 from ingest.encode.tensors import ModelGroup
 from ingest.run.progress import bar
 from ingest.text.blocks import PlannedCorpus
-from store.kernels.fidelity import cosine_distance, spearman
 from store.kernels.projection import (
     FEWEST_PAIRS,
     NEAREST_SHARE,
     centroid_shift,
+    cosine_distance,
     normalized,
+    spearman,
     sphere_centre,
     weighted_correlation,
 )

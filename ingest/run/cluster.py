@@ -19,10 +19,9 @@ from multiprocessing import active_children, resource_tracker
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ingest.run.errors import IngestError
-from ingest.run.parallel import core_count, fits_on
+from ingest.run.parallel import check_worker, core_count, fits_on, run_fit, run_task, versions
 from ingest.run.progress import say
 from ingest.run.settings import USUAL, Limits, Settings
-from ingest.run.worker import check_worker, run_fit, run_task, versions
 from store.phrases import many
 from store.process import check_extra
 from store.repository.writer import Fork, ForkedTransaction, Writable, Writer

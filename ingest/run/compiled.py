@@ -2,7 +2,7 @@
 
 import os
 
-from ingest.run.folders import place_compiled_code
+from ingest.run.files import place_compiled_code
 
 place_compiled_code(os.environ)  # numba reads it once, when it is imported
 

@@ -18,8 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ingest.run.errors import IngestError, listed, short
-from ingest.run.files import check_fetched, is_file, sha256
-from ingest.run.forms import ARROW, PARQUET, form_of, is_compressed
+from ingest.run.files import ARROW, PARQUET, check_fetched, form_of, is_compressed, is_file, sha256
 from ingest.run.progress import say
 from ingest.text.lines import ARROWS, check_not_another
 from ingest.text.table import Table, form_with_columns, plain, plain_type, read_table

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from ingest.run.errors import IngestError, short
-from ingest.run.files import POINTER, POINTER_START
-from ingest.run.forms import is_compressed
+from ingest.run.files import POINTER, POINTER_START, is_compressed
 from ingest.run.progress import bar
 
 if TYPE_CHECKING:

@@ -23,8 +23,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ingest.run.errors import IngestError, short
-from ingest.run.folders import is_writable, own_temporary_folder
-from ingest.run.forms import CONLL, CSV, FORMS, GAP_TABLE, GZIP, PARQUET, PLAIN, TREEBANKS, TSV, form_of, is_compressed
+from ingest.run.files import (
+    CONLL,
+    CSV,
+    FORMS,
+    GAP_TABLE,
+    GZIP,
+    PARQUET,
+    PLAIN,
+    TREEBANKS,
+    TSV,
+    form_of,
+    is_compressed,
+    is_writable,
+    own_temporary_folder,
+)
 from ingest.run.progress import bar
 from ingest.text.annotation import read_treebank
 from ingest.text.coreference import GAP_COLUMNS, MentionSpans, read_coreference, read_gap

@@ -1,15 +1,10 @@
-"""Attention patterns from queries and keys, attention between words, value norms, mixing ratios, pairs.
+"""Attention patterns from queries and keys, attention between words, value norms, pairs.
 
-A mixing ratio is the share of a token's vector that an attention block takes from other tokens (Kobayashi et al. 2021).
-The output of the block for token i is the sum over heads and tokens j of p(i,j) f(x_j); the residual connection adds
-x_i. The terms j = i and the residual are preserved, the others are mixed in (section 3). With f(x) = (x W_V + b_V) W_O
-the whole sum is one product and its own part another: nothing of size (token, token, feature) is needed. The bias of
-the output projection belongs to neither part.
-
-The pairs of a head are those of the highest logits, each combination of two wordpieces once.
+The pairs of a head are those of the highest logits, each combination of two wordpieces once. The weights of a long sentence are never
+there all at once: the rows of some queries follow those of others.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -20,7 +15,6 @@ from numpy.typing import NDArray
 from store.kernels import AnyArray, namespace
 from store.kernels.bias import AttentionBias
 from store.schema.corpus import IDLE, PAD
-from store.schema.model import RATIOS
 
 #: Indices of the wordpieces of each word; no word is empty.
 Groups = Sequence[tuple[int, ...]]
@@ -32,6 +26,8 @@ AT_ONCE = 1 << 20
 #: Pairs: flat indices into (sentence, query_token, key_token), and both wordpieces as one number.
 Places = tuple[NDArray[np.intp], NDArray[np.int64]]
 Number = TypeVar("Number", bound=np.generic)
+#: Weights that are there at once: 16 MiB in float32. Of 8,000 tokens in 12 heads, an eighth of it takes two and a half times as long.
+ROOM = 1 << 22
 
 
 def attention_logits(
@@ -188,97 +184,6 @@ def _summed(weights: AnyArray, groups: Groups, *, mean: bool = False) -> AnyArra
     for number, group in enumerate(groups if mean else ()):
         total[..., number] /= len(group)
     return total
-
-
-def own_part(to_self: AnyArray, value: AnyArray, output_weight: AnyArray) -> AnyArray:
-    """Attention output of each token from itself: sum over heads of p(i,i) f(x_i).
-
-    Parameters
-    ----------
-    to_self
-        p(i,i) (..., token, head).
-    value
-        x W_V + b_V of each head (..., token, head, channel).
-    output_weight
-        W_O (head and channel, feature), so that f(x) = value @ output_weight.
-
-    Returns
-    -------
-    (..., token, feature).
-    """
-    xp = namespace(value)
-    weighted = value * to_self[..., None]
-    return xp.matmul(weighted.reshape(*weighted.shape[:-2], -1), output_weight)
-
-
-def attended_part(pattern: AnyArray, value: AnyArray, output_weight: AnyArray) -> AnyArray:
-    """Attention output of each token from all tokens: sum over heads and tokens j of p(i,j) f(x_j).
-
-    Computed in the precision of `own_part`: little may be left after subtracting it.
-
-    Parameters
-    ----------
-    pattern
-        p(i,j) (..., head, query_token, key_token).
-    value, output_weight
-        As in `own_part`.
-
-    Returns
-    -------
-    (..., token, feature).
-    """
-    xp = namespace(value)
-    context = xp.swapaxes(xp.matmul(pattern, xp.swapaxes(value, -3, -2)), -3, -2)
-    return xp.matmul(context.reshape(*context.shape[:-2], -1), output_weight)
-
-
-def mixing_ratios(
-    to_self: AnyArray, attended: AnyArray, own: AnyArray, residual: AnyArray, gain: AnyArray, *, centred: bool = True
-) -> AnyArray:
-    """Mixing ratios |mixed| / (|mixed| + |preserved|), in the order of `store.schema.model.RATIOS`.
-
-    Parameters
-    ----------
-    to_self
-        p(i,i) (..., token, head).
-    attended
-        Sum over heads and tokens j of p(i,j) f(x_j), without the bias: (..., token, feature).
-    own
-        `own_part` (..., token, feature).
-    residual
-        x (..., token, feature), the input of the block.
-    gain
-        gamma of the layer norm that follows (feature,), which takes the mean off a vector where it is `centred`. Its standard
-        deviation divides both parts and its bias belongs to neither: the ratio needs neither.
-
-    Returns
-    -------
-    (ratio, ..., token), each 0 to 1.
-    """
-    xp = namespace(attended)
-    mixed, preserved = (_lengths(part, gain, centred) for part in (attended - own, own + residual))
-    by_weight = 1 - to_self.mean(axis=-1)
-    by_name = {
-        "attn_w": by_weight,
-        "attnres_w": by_weight / 2,
-        "attn_n": _share(mixed[0], xp.linalg.vector_norm(own, axis=-1)),
-        "attnres_n": _share(mixed[0], preserved[0]),
-        "attnresln_n": _share(mixed[1], preserved[1]),
-    }
-    return xp.stack([by_name[name] for name in RATIOS])
-
-
-def _lengths(part: AnyArray, gain: AnyArray, centred: bool) -> tuple[AnyArray, AnyArray]:
-    """|part| and |(part - its mean over features) gain|, or |part gain|, each (..., token)."""
-    xp = namespace(part)
-    squares = part - part.mean(axis=-1)[..., None] if centred else part * 1
-    squares *= squares
-    return xp.linalg.vector_norm(part, axis=-1), xp.sqrt(xp.matmul(squares, gain * gain))
-
-
-def _share(mixed: AnyArray, preserved: AnyArray) -> AnyArray:
-    xp = namespace(mixed)
-    return mixed / xp.clip(mixed + preserved, xp.finfo(mixed.dtype).tiny, None)
 
 
 @dataclass(frozen=True)
@@ -448,3 +353,27 @@ def _strongest_of(candidates: Pairs, head: int, pieces: NDArray[np.integer], cou
 
 def _filled(array: NDArray[Number], count: int, fill: float) -> NDArray[Number]:
     return np.pad(array, (0, count - len(array)), constant_values=fill)
+
+
+def attention_rows(
+    query: AnyArray, key: AnyArray, *, bias: AttentionBias | None = None, room: int = ROOM
+) -> Iterator[tuple[slice, AnyArray]]:
+    """The rows of `attention_pattern`, as many at once as have `room` weights; at least one.
+
+    Parameters
+    ----------
+    query, key
+        (head, token, channel), before the 1/sqrt(channels) scale.
+    bias
+        What the model adds to the logits of these heads.
+
+    Yields
+    ------
+    Which queries, and their weights (head, query_token, key_token).
+    """
+    heads, queries, keys = len(query), query.shape[-2], key.shape[-2]
+    at_once = max(1, room // max(1, heads * keys))
+    for first in range(0, queries, at_once):
+        rows = slice(first, min(first + at_once, queries))
+        of_rows = bias and bias.at(np.arange(rows.start, rows.stop), np.arange(keys))
+        yield rows, attention_pattern(query[:, rows], key, bias=of_rows)

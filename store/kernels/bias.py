@@ -1,5 +1,6 @@
 """What is added to logits: which keys a query sees, and biases by how far a key is. A BERT has none.
 
+A query sees all keys of its sentence, none after it, or those that are near: that is the mask of its layer.
 A mask and every bias depend on the distance of a key, its position less that of the query. Distances are put in buckets. A bucket
 has a number for each head (MPNet, after Raffel et al. 2020), or vectors that are multiplied with queries and keys (DeBERTa, He et
 al. 2021). What is added is never held for all queries of a long sentence at once.
@@ -12,12 +13,64 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from store.kernels import AnyArray, as_float, namespace
-from store.kernels.mask import EVERY_KEY, Mask
 
 Floats = NDArray[np.float32]
 Positions = NDArray[np.int64]
 #: Numbers that are added at once: as many as fit into the cache of a core.
 ROOM = 1 << 20
+
+
+@dataclass(frozen=True)
+class Mask:
+    """Which keys a query sees. It always sees itself.
+
+    Attributes
+    ----------
+    causal
+        Whether a query sees no key after it.
+    window
+        How far a key may be for a query to see it, in tokens; None: as far as the sentence reaches.
+    """
+
+    causal: bool = False
+    window: int | None = None
+
+    @property
+    def hides(self) -> bool:
+        """Whether some query of a sentence that is long enough does not see some key."""
+        return self.causal or self.window is not None
+
+    def seen(self, distance: AnyArray) -> AnyArray:
+        """Which keys a query sees, by how far they stand after it: (..., key_token), bool."""
+        near = abs(distance) <= self.window if self.window is not None else distance == distance
+        return near & (distance <= 0) if self.causal else near
+
+    def pairs(self, tokens: int) -> NDArray[np.bool_]:
+        """Which keys each query of a sentence of so many tokens sees: (query_token, key_token)."""
+        position = np.arange(tokens)
+        pairs: NDArray[np.bool_] = self.seen(position - position[:, None])
+        return pairs
+
+    def seen_keys(self, tokens: int) -> NDArray[np.int64]:
+        """How many keys each query of a sentence of so many tokens sees: (query_token,)."""
+        before = np.arange(tokens)
+        after = np.zeros_like(before) if self.causal else before[::-1]
+        farthest = tokens if self.window is None else self.window
+        keys: NDArray[np.int64] = np.minimum(before, farthest) + np.minimum(after, farthest) + 1
+        return keys
+
+    def even(self, tokens: int) -> NDArray[np.float64]:
+        """Even attention of each query to the keys that it sees: (query_token, key_token)."""
+        even: NDArray[np.float64] = self.pairs(tokens) / self.seen_keys(tokens)[:, None]
+        return even
+
+    def within(self, tokens: int) -> "Mask":
+        """The mask that hides the same in sentences of at most so many tokens: without a window that reaches from end to end."""
+        return Mask(self.causal) if self.window is not None and self.window >= tokens - 1 else self
+
+
+#: The mask of a BERT: every query sees every key.
+EVERY_KEY = Mask()
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Why a head attends there: position, word, or context. Two tables of a head, and the parts of its logits.
+"""Why a head attends there: position, word, or context. Two tables of a head, the parts of its logits, and its dictionary.
 
 Every query and key is a mean + the part of its position + the part of its wordpiece + a rest, its context (after Song and
 Zhong 2023, arXiv 2310.04861, who decompose hidden states). The position's part is the mean of the vectors there, less the
@@ -6,8 +6,13 @@ mean of all; the wordpiece's part is the mean of what is left at its occurrences
 was seen. Positions that only special tokens have are 0: their part is that of the special token as a wordpiece.
 
 From the parts follow two rules of a head, its tables, and a model without context: position and word.
+
+The dictionary of a head says which wordpieces, positions and distances its tables bring together most, in logits. A logit is compared with
+that of the same query and an average key: the softmax ignores what all keys of a query have in common. The parts are those of
+`logit_parts`, without the context: word (m + T).T, position (m + P).P, and position and word, T.P and P.T.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,8 +29,12 @@ if TYPE_CHECKING:
 POSITION_SHRINKAGE, WORD_SHRINKAGE = 1, 3
 #: Parts of a logit, which sum to it. The constants are the same for all keys of a query: the softmax ignores them.
 PARTS = ("position", "word", "position and word", "context", "constants")
-
 Floats = NDArray[np.float32]
+#: How often one wordpiece, or one position, is listed at most on either side.
+MOST_OF_ONE = 2
+#: Distances in tokens, on both sides.
+FARTHEST = 10
+Vectors = NDArray[np.floating]
 
 
 class TokenRows(NamedTuple):
@@ -293,3 +302,78 @@ class VarianceShares:
         """(part, head); NaN where all keys have the same logit."""
         total = self._sums.sum(axis=0)
         return np.divide(self._sums, total, out=np.full(self._sums.shape, np.nan), where=total > 0)
+
+
+class Strongest(NamedTuple):
+    """Pairs with the largest logits, the largest first: rows of the queries and of the keys, logits, sentences that have both: (pair,)."""
+
+    query: NDArray[np.int64]
+    key: NDArray[np.int64]
+    logit: NDArray[np.float64]
+    sentences: NDArray[np.int64]
+
+
+def strongest_pairs(
+    query: Vectors, key: Vectors, key_count: NDArray[np.integer], sentences: "csr_matrix", *, least: int, listed: int
+) -> Strongest:
+    """The pairs with the largest logits above those of an average key, of pairs that enough sentences have; only positive ones.
+
+    Parameters
+    ----------
+    query, key
+        Parts of queries (query, channel) and of keys (key, channel).
+    key_count
+        How often each key occurs: (key,).
+    sentences
+        How many sentences have both: (query, key).
+    least, listed
+        Sentences that a pair has at least, and pairs at most.
+    """
+    pairs = sentences.tocoo()
+    enough = pairs.data >= least
+    rows, columns, counts = pairs.row[enough], pairs.col[enough], pairs.data[enough]
+    average = key_count @ key / max(1, key_count.sum())
+    logits = np.einsum("pc,pc->p", query[rows], (key - average)[columns], dtype=np.float64) / query.shape[-1] ** 0.5
+    found: list[int] = []
+    of_query, of_key = Counter[int](), Counter[int]()
+    for pair in np.argsort(-logits, kind="stable").tolist():
+        row, column = int(rows[pair]), int(columns[pair])
+        if len(found) == listed or logits[pair] <= 0:
+            break
+        if of_query[row] < MOST_OF_ONE and of_key[column] < MOST_OF_ONE:
+            found.append(pair)
+            of_query[row] += 1
+            of_key[column] += 1
+    return Strongest(
+        rows[found].astype(np.int64), columns[found].astype(np.int64), logits[found], counts[found].astype(np.int64)
+    )
+
+
+def offset_logits(
+    query: Vectors, key: Vectors, words: NDArray[np.integer], added: Vectors | None = None
+) -> NDArray[np.float64]:
+    """Mean logit of a key at each distance above that of an average word of the sentence: (offset,) from -10 to 10; NaN where none is.
+
+    Parameters
+    ----------
+    query, key
+        Parts of queries and keys by position: (position, channel); position 0 is a special token.
+    words
+        Words of each sentence, which stand at positions 1, 2, ...: (sentence,).
+    added
+        What the model adds to logits between positions: (query_position, key_position).
+    """
+    last = query.shape[0] - 1
+    logits = (query @ key.T).astype(np.float64) / query.shape[-1] ** 0.5
+    if added is not None:
+        logits = np.where(np.isfinite(added), logits + added, np.nan)
+    sums, counts = np.zeros((2, 2 * FARTHEST + 1))
+    for size, repeats in zip(*np.unique(np.minimum(words, last), return_counts=True), strict=True):
+        own = logits[1 : size + 1, 1 : size + 1]
+        mean = np.mean if added is None else np.nanmean
+        above = own - mean(own, axis=1, keepdims=True) if size else own
+        for place, offset in enumerate(range(-FARTHEST, FARTHEST + 1)):
+            diagonal = np.diagonal(above, offset) if abs(offset) < size else np.zeros(0)
+            sums[place] += repeats * diagonal.sum()
+            counts[place] += repeats * len(diagonal)
+    return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from store.kernels import AnyArray, as_float, namespace
-from store.kernels.mask import EVERY_KEY, Mask
+from store.kernels.bias import EVERY_KEY, Mask
 from store.kernels.statistics import even_entropies
 
 #: Share of each row that is spread evenly over the keys, as in Clark's code, so that no weight is 0.

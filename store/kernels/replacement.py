@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from store.kernels.bias import AttentionBias
-from store.kernels.fidelity import centred_ranks, cosine_distance
 from store.kernels.intervals import PERCENTILES
+from store.kernels.projection import centred_ranks, cosine_distance
 from store.schema.corpus import IDLE, NO_WORD
 
 #: Keys farther than this count as so far.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from store.kernels.mask import EVERY_KEY, Mask
+from store.kernels.bias import EVERY_KEY, Mask
 from store.kernels.rule_fit import Entries
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from store.kernels.mask import EVERY_KEY, Mask
+from store.kernels.bias import EVERY_KEY, Mask
 
 Floats = NDArray[np.floating]
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from store.kernels.mask import EVERY_KEY, Mask
+from store.kernels.bias import EVERY_KEY, Mask
 from store.schema.corpus import IDLE, NO_WORD, OPENS, PUNCTUATION, ROOT, SEP, SPECIAL, SYMBOL
 
 #: Classes of the text of a wordpiece.

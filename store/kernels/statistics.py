@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from store.kernels import AnyArray, as_float, namespace
-from store.kernels.bias import AttentionBias
-from store.kernels.mask import EVERY_KEY, Mask
-from store.kernels.rows import ROOM, attention_rows
+from store.kernels.attention import ROOM, attention_rows
+from store.kernels.bias import EVERY_KEY, AttentionBias, Mask
 from store.schema import check_complete
 from store.schema.corpus import NO_WORD, OPENS, PUNCTUATION, SEP, SYMBOL
 from store.schema.model import FARTHEST, SOURCES, STATISTICS

@@ -3,13 +3,17 @@
 `/corpus/<key>`: sentences and tokens of one data set under one tokenizer; `words`: words and their grammar; `mentions`: gold
 coreference. `/models/<key>/words`: which word each attends to most; `relations`: how often each head links the words of each
 relation (`store.kernels.relations`); `uas`: how many governors are found from attention (Clark et al. 2019, section 5);
-`coreference`: the antecedents that heads find (section 4.3).
+`coreference`: the antecedents that heads find (section 4.3); `roles`: how well rules of the text explain each head, its roles, and
+what their tests are made of.
+
+Rules and roles are named as in `store.kernels.rules.RULES`; a corpus without words has no roles of grammar. Of the tables of heads
+nothing is stored: they follow from the stored queries and keys (`store.rules`).
 """
 
 from collections.abc import Mapping
 
 from store.schema import Array, numbered, whole
-from store.schema.model import MODEL_ARRAYS
+from store.schema.model import HEADS, MODEL_ARRAYS
 
 CLS, SEP, PUNCTUATION, CONTINUATION, PAD, SYMBOL, SPECIAL, FIRST = 1, 2, 4, 8, 16, 32, 64, 128
 #: Bits of `token_flags`. PUNCTUATION: full stops and commas of any script (Clark 2019: "." and ","). SYMBOL: other tokens
@@ -35,6 +39,21 @@ IDLE = NO_WORD | FIRST
 ROOT, NO_GOVERNOR = -1, -2
 #: Words of a chunk.
 WORDS = 16384
+#: What predicts the attention of a head -> in words.
+RULE_SETS: Mapping[str, str] = {
+    "uniform": "the same weight on every key",
+    "single": "the best single rule",
+    "six": "at most six rules",
+    "all": "all rules",
+    "static": "position and word, the most that a model without context can say",
+    "without_tables": "at most six rules without the two tables of the head",
+}
+#: Names of a head's own rules, which are fitted, after those of all heads -> in words.
+TABLES: Mapping[str, str] = {"sink_score": "sink score of the wordpiece", "word_table": "word-word table of the head"}
+#: Halves of the sentences: roles are fitted on the first; the second judges, and is fitted for comparison.
+ROLE_HALVES = ("fitted on", "judged on")
+#: No rule.
+NO_RULE = -1
 
 
 def _token(dtype: str, meaning: str, fill: int = 0) -> Array:
@@ -63,6 +82,7 @@ CORPUS_ARRAYS: Mapping[str, Array] = {
     "vocab_text": numbered("vocab", "text that the wordpiece stands for, empty for white space", "str"),
 }
 
+
 #: Declaration of each array of `/corpus/<key>/columns`: a categorical column of the data.
 COLUMN = _sentence("int16", "category of the sentence's review: index into `names`, -1 if it has none", -1)
 
@@ -86,6 +106,7 @@ CATEGORIES: Mapping[str, Array] = {
     "tag": _category("part of speech in the scheme of the annotation"),
     "entity": _category("kind of the named entity it is in"),
 }
+
 
 WORD_ARRAYS: Mapping[str, Array] = {
     "word_start": _sentence_words("int64", "first word of the sentence"),
@@ -119,10 +140,15 @@ STRONGEST_ARRAYS: Mapping[str, Array] = {
 
 #: Every dependency, whatever its label; every mention, whatever its kind or the gender of its pronoun.
 ALL = "all"
+
+
 #: A label with fewer pairs in the corpus is left out: its accuracy would say nothing.
 FEWEST_PAIRS = 20
+
+
 #: Halves of the sentences: heads are chosen on one and reported on the other.
 HALVES = ("chosen on", "reported on")
+
 
 #: Labels of Universal Dependencies and of Stanford's and ClearNLP's scheme -> what a grammar calls the dependent.
 RELATION_TITLES: Mapping[str, str] = {
@@ -175,7 +201,10 @@ RELATION_TITLES: Mapping[str, str] = {
     "xcomp": "clause without its own subject",
 }
 
+
 _CELL = ("relation", "direction", "layer", "head")
+
+
 #: How governors are found -> in words.
 METHODS: Mapping[str, str] = {
     "attention_and_words": "probe of the attention of all heads and of word embeddings",
@@ -189,8 +218,11 @@ METHODS: Mapping[str, str] = {
     "control_attention_and_words": "control task of the probe of attention and words",
     "control_attention": "control task of the probe of attention",
 }
+
+
 #: How one governor of each word is decided on: each on its own, or the spanning tree with the largest score.
 DECODINGS = ("each", "tree")
+
 
 UAS_ARRAYS: Mapping[str, Array] = {
     "method": numbered("method", "how governors are found", "str"),
@@ -231,6 +263,8 @@ RELATION_ARRAYS: Mapping[str, Array] = {
 
 #: How mentions stand in the data: chains of them, or in threes of a pronoun and two names (GAP, Webster et al. 2018).
 CHAINS, GAP = "chains", "gap"
+
+
 #: Pronouns of GAP -> gender, as its scorer has them.
 GENDERS: Mapping[str, str] = {
     "he": "masculine",
@@ -240,21 +274,33 @@ GENDERS: Mapping[str, str] = {
     "her": "feminine",
     "hers": "feminine",
 }
+
+
 MENTIONS = 4096
+
+
 #: Kinds of mentions by the part of speech of their head word; what is no pronoun and no name is nominal.
 MENTION_KINDS = (ALL, "pronoun", "proper", "nominal")
+
+
 #: What is taken for the antecedent of a mention -> in words.
 CANDIDATES: Mapping[str, str] = {
     "mentions": "of the mentions before it the one whose head word gets most attention",
     "words": "of all other words the one that gets most attention",
 }
+
+
 #: Antecedents that need no model -> in words.
 BASELINES: Mapping[str, str] = {
     "nearest": "nearest mention before it",
     "head_match": "nearest with the same head word",
     "rule_based": "rules: same words, same head word, agreement, nearest",
 }
+
+
 GENDER_NAMES = (ALL, "masculine", "feminine")
+
+
 GAP_BASELINES: Mapping[str, str] = {
     "nearest": "nearest name",
     "parallelism": "name in the pronoun's role (subject, object), else nearest",
@@ -279,7 +325,10 @@ _NAMES: Mapping[str, Array] = {
     "half": numbered("half", "half of the sentences", "str"),
     "bound": numbered("bound", "end of a 95% interval", "str"),
 }
+
+
 _CELL_OF_MENTIONS = ("candidates", "layer", "head", "kind")
+
 
 COREFERENCE_ARRAYS: Mapping[str, Array] = {
     **_NAMES,
@@ -299,6 +348,7 @@ COREFERENCE_ARRAYS: Mapping[str, Array] = {
     ),
 }
 
+
 GAP_ARRAYS: Mapping[str, Array] = {
     **_NAMES,
     "gender": numbered("gender", "gender of the pronoun", "str"),
@@ -314,4 +364,65 @@ GAP_ARRAYS: Mapping[str, Array] = {
     "random_mentions": _counted(("half", "gender"), "mentions in the sentences that random weights were run on"),
     "random_answered": _counted(("half", "gender"), "answered in these sentences"),
     "random_found": _counted(("half", "layer", "head", "gender"), "the same as `found`, with random weights"),
+}
+
+
+def _biases(sentence: str, sieve: str, meaning: str) -> Array:
+    dims = ("layer", "head", sentence, sieve)
+    return Array(dims, "float16", (1, "head", sentence, sieve), meaning, fill=float("nan"))
+
+
+def _of_rules(meaning: str) -> Array:
+    return whole(("rules", *HEADS), meaning)
+
+
+def _of_head(meaning: str) -> Array:
+    return whole(HEADS, meaning)
+
+
+ROLE_ARRAYS: Mapping[str, Array] = {
+    "layer": MODEL_ARRAYS["layer"],
+    "head": MODEL_ARRAYS["head"],
+    "rules": numbered("rules", "what predicts the attention", "str"),
+    "rule": numbered("rule", "rules that are chosen from, those of the head last", "str"),
+    "role": numbered("role", "roles, and what none of them explains", "str"),
+    "sieve": numbered("sieve", "roles that are tested", "str"),
+    "relation": numbered("relation", "roles that are tested against other pairs at the same offset", "str"),
+    "part": numbered("part", "parts of a logit", "str"),
+    "half": numbered("half", "half of the sentences", "str"),
+    "bound": numbered("bound", "end of a 95% interval", "str"),
+    "sentence": numbered("sentence", "sentences that are fitted on or judge", "int32"),
+    "judged": numbered("sentence", "1 for sentences that judge, 0 for those of the fit", "int8"),
+    "random_sentence": numbered("random_sentence", "sentences that random weights were run on", "int32"),
+    "iou": _of_rules("sum of min / sum of max of predicted and real weights, mean over held-out sentences"),
+    "sqrt_jsd": _of_rules("square root of the Jensen-Shannon divergence of a row in nats, mean over rows"),
+    "top_key": _of_rules(
+        "share of queries whose largest predicted weight is at the right key, of equal ones at the nearest"
+    ),
+    "top_word_key": _of_rules("the same among words"),
+    "words_share": _of_rules("share of the attention between words that the prediction covers"),
+    "interval": whole(("bound", "rules", *HEADS), "95% interval of iou, by bootstrap over sentences"),
+    "chosen": Array(
+        (*HEADS, "place"), "int16", (*HEADS, "place"), "rules, the most needed first: index into rule", fill=NO_RULE
+    ),
+    "rule_weight": whole((*HEADS, "place"), "their weights in the logit"),
+    "variance_share": whole(("part", *HEADS), "share of the variance of the logits within rows"),
+    "share": whole(("role", *HEADS), "share of the attention of words that the role explains; sums to 1 over roles"),
+    "weight": whole(("half", "role", *HEADS), "weights of the mixture between words, of each half"),
+    "agreement": _of_head("sum over roles of the smaller of both halves' weights"),
+    "rand_index": _of_head("adjusted Rand index of the main roles of strong pairs under both halves' weights"),
+    "explained": _of_head("share explained of the attention between words, held out"),
+    "even_explained": _of_head("the same share by even attention"),
+    "bias": _biases("sentence", "sieve", "sieve bias of the head in a sentence, NaN where the role has no pair"),
+    "offset_bias": _biases("sentence", "relation", "bias against other pairs at the same offset"),
+    "random_bias": _biases("random_sentence", "sieve", "sieve bias with random weights; embeddings are kept"),
+}
+
+
+#: Of a run that may not be finished.
+DRAFT_ARRAYS: Mapping[str, Array] = {
+    "numbers": Array(
+        ("layer", "number"), "float64", (1, "number"), "arrays of a layer, flattened, one after the other"
+    ),
+    "layer_hash": Array(("layer",), "uint64", (1,), "hash of what the layer was computed from, 0 if not written"),
 }

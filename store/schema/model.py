@@ -1,7 +1,7 @@
 """The group `/models/<key>`: what one model does on one corpus, and the statistics of its heads.
 
 Below a model: `normalizations` and `views/<name>` (`store.schema.pictures`), `features/<token set>`
-(`store.schema.features`), `roles` (`store.schema.roles`), and here `bias`, which comes with the vectors, and `pairs`, `divergence`
+(`store.schema.features`), `roles` (`store.schema.corpus`), and here `bias`, which comes with the vectors, and `pairs`, `divergence`
 and `importance`, each computed by a stage of the ingest.
 Layers and heads count from 0 and are shown as `L7 H9` (Clark's "8-10").
 """

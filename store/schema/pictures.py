@@ -66,7 +66,7 @@ JOINT, EACH = "joint", "each"
 METRICS = ("euclidean", "cosine")
 #: Tokens on which the authors of AttentionViz fit their pictures of a BERT.
 ATTENTIONVIZ_TOKENS = 5_021
-#: Measures of fidelity. spearman, recall: see `store/kernels/fidelity.py`; trustworthiness: of the 10 nearest neighbours
+#: Measures of fidelity. spearman, recall: see `store/kernels/projection.py`; trustworthiness: of the 10 nearest neighbours
 #: in head space (scikit-learn); across: Spearman of q.k and distance on screen over keys of all sentences.
 MEASURES = ("spearman", "recall", "trustworthiness", "across")
 #: Sentences that fidelity is measured on: held out of every fit (NaN where the corpus is too small), or fitted on.

@@ -20,8 +20,7 @@ from ingest.pipeline import run
 from ingest.run.settings import Settings
 from store import Corpus, open_corpus
 from store.kernels.attention import attention_pattern
-from store.kernels.fidelity import recall, screen_distance, spearman
-from store.kernels.projection import centroid_shift
+from store.kernels.projection import centroid_shift, recall, screen_distance, spearman
 from store.schema.model import head_name
 from store.schema.pictures import ATTENTIONVIZ_TOKENS, RECALL_KEYS
 from tests.bench.table import show

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from store import Corpus, open_corpus
 from store.kernels.roles import Sieves, discoveries, t_test
 from store.kernels.rules import targets_of
-from store.schema.roles import RULE_SETS
+from store.schema.corpus import RULE_SETS
 from tests.bench.table import show
 
 #: IoU from which a head counts as explained.
