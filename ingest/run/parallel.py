@@ -1,4 +1,4 @@
-"""How work is shared: among the cores of a CPU by threads, and by processes for fits that use one core, and among workers of an ingest.
+"""How work is shared: among the cores of a CPU by threads, or by processes for fits that use one core, and among the workers of an ingest.
 
 A worker runs one task at a time, on the cores that it has, by the code of the driver.
 """
