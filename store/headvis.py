@@ -13,14 +13,12 @@ from numpy.typing import NDArray
 
 from store.corpus import Corpus
 from store.hypothesis import sentence_vectors
-from store.kernels.attention import attention_pattern
+from store.kernels.attention import ROOM, attention_rows
 from store.kernels.headvis import METRICS, MetricSums, largest_weight
 from store.means import Watch
 from store.repository.errors import StoreError, is_integer
 from store.schema.model import HEADS
 
-#: Weights that are held at once: rows of a long sentence are computed in parts.
-ROOM = 1 << 22
 CONFIG, SCATTER = "config.json", "scatter_data.json"
 #: Bytes of a file, layers or heads of a layer, and heads at most: one that is larger is of something else.
 MOST_BYTES, MOST_PLACES, MOST_HEADS = 16 << 20, 4_096, 1 << 17
@@ -58,13 +56,9 @@ def read_rows_of_patterns(
     vectors = {"query": corpus.query.isel(part), "key": corpus.key.isel(part)}
     bias = corpus.bias and corpus.bias.part(layer, head)
     for sentence, _, query, key in sentence_vectors(corpus, vectors, sentences):
-        heads, tokens = key.shape[:2]
-        queries = max(1, room // (heads * tokens))
-        for first in range(0, tokens, queries):
-            rows = np.arange(first, min(first + queries, tokens))
-            own = bias and bias.at(rows, np.arange(tokens))
-            of_rows, of_keys = query[:, rows].astype(np.float32), key.astype(np.float32)
-            yield sentence, first, attention_pattern(of_rows, of_keys, bias=own)
+        of_queries, of_keys = query.astype(np.float32), key.astype(np.float32)
+        for rows, weights in attention_rows(of_queries, of_keys, bias=bias, room=room):
+            yield sentence, rows.start, weights
 
 
 def layer_attention(corpus: Corpus, layer: int, sentences: int, watch: Watch = lambda _: None) -> LayerAttention:
