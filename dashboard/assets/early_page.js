@@ -1,5 +1,6 @@
-// Shows the words of the first page as soon as the server has answered, while the scripts that make the page come. What
-// is shown cannot be used yet: it goes when the page itself stands below it, each word at the same place.
+// What the browser does before the scripts of the page have come. It asks for the page of the link at once: the server
+// puts it together meanwhile, and `createPages` in assets/web/follow.mjs takes the answer. It shows the words of the
+// answer, which cannot be used yet: they go when the page itself stands below them, each word at the same place.
 (function () {
   /** @typedef {Record<string, any>} Controls the properties of a control */
 
@@ -139,14 +140,28 @@
     observer.observe(document.body, { childList: true, subtree: true });
   }
 
+  /** The request for the page of the link. */
+  function ask() {
+    const { root } = JSON.parse(document.getElementById("link-table")?.textContent ?? "{}");
+    const { pathname, search } = window.location;
+    const request = { pathname, search, snapshot: "" };
+    const bytes = window.crypto.getRandomValues(new Uint8Array(8));
+    const wait = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    const ending = new AbortController();
+    const body = new URLSearchParams({ ...request, wait });
+    const response = fetch(`${root}/data/page`, { method: "POST", body, signal: ending.signal, redirect: "manual" });
+    return { request, wait, ending, response: response.catch(() => null) };
+  }
+
   /** The page of an answer; null where something else has answered. @param {Response | null} answer */
   async function pageOf(answer) {
     const isPage = answer?.ok && answer.headers.get("Content-Type") === "application/json";
     return isPage ? answer.clone().json() : null;
   }
 
-  async function show() {
-    const page = await window.firstPage?.response.then(pageOf);
+  /** @param {FirstPage} first */
+  async function show({ response }) {
+    const page = await response.then(pageOf);
     while (!document.body) await new Promise(requestAnimationFrame);
     if (!page?.above || document.getElementById("page") || window.location.hash) return;
     const early = drawn(page);
@@ -154,5 +169,6 @@
     removeLater(early);
   }
 
-  show();
+  window.firstPage = ask();
+  show(window.firstPage);
 })();

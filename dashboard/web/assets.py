@@ -28,16 +28,14 @@ TYPEFACE = files("xstatic.pkg.roboto_fontface") / "data/fonts/roboto"
 FONTS = ("Roboto-Regular.woff2", "Roboto-Medium.woff2")
 #: The module that registers our components and callbacks with Dash.
 ENTRY = "/assets/headscape.mjs"
-#: The script that asks for the page before all others have come.
-FIRST_PAGE = "first_page.js"
-#: The script that shows its words before all others have come.
+#: The script that asks for the page, and shows its words, before all others have come.
 EARLY_PAGE = "early_page.js"
 #: Header by which a page knows the answers of its server, and whether the server was upgraded since (assets/web/session.mjs).
 VERSION = "Headscape-Version"
 #: Packages whose scripts a page fetches when it needs them.
 SCRIPTS = ("dash", "dash-mantine-components", "plotly")
 #: Assets that the page names itself, where Dash would add a script for each.
-NAMED = r"(color_scheme|first_page|early_page)\.js|\.mjs$|(notebook|published)\.css$"
+NAMED = r"(color_scheme|early_page)\.js|\.mjs$|(notebook|published)\.css$"
 #: Folders and sheets that no page has: a notebook and a published site get them from `dashboard.notebook.modules`.
 ELSEWHERE = ("notebook", "published")
 #: Dash starts when the modules have run: they are deferred, and this event comes after them.
@@ -67,7 +65,6 @@ def index_string(prefix: str = "") -> str:
     page = (DASHBOARD / "index.html").read_text("utf-8")
     tags = "\n      ".join(_tags(modules(), prefix))
     page = page.replace("{%modules%}", tags).replace("{%prefix%}", prefix)
-    page = page.replace("{%first-page%}", _version(ASSETS / FIRST_PAGE))
     page = page.replace("{%early-page%}", _version(ASSETS / EARLY_PAGE))
     return page.replace("{%link-table%}", json.dumps(browser_table(prefix) | {"version": version()}))
 
