@@ -46,7 +46,7 @@ _LOADING = "Loading ..."
 
 
 def dialogs(topics: Iterable[Topic[Any]]) -> list[object]:
-    """Help and the tour, closed, and the store by which the browser asks for their content (assets/web/help.mjs)."""
+    """Help and the tour, closed, and the store by which the browser asks for their content (assets/web/keyboard.mjs)."""
     return [dcc.Store(id="asked-help"), _help(topics), _tour()]
 
 

@@ -17,7 +17,7 @@ PAGE = """<!doctype html>
 <input>"""
 FOLLOW = """async () => {
   window.dash_component_api = { getLayout: () => undefined };
-  const { followNotes } = await import("/assets/notes/menu.mjs");
+  const { followNotes } = await import("/assets/notes/component.mjs");
   followNotes();
 }"""
 #: The tools of a picture without points.

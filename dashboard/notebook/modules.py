@@ -40,9 +40,9 @@ def module(kind: str) -> str:
 
 @cache
 def script(entry: str) -> str:
-    """A module and all that it imports as one script, which a page runs without a server of ours."""
-    parts, _ = _functions(ASSETS / entry)
-    return "\n".join(['"use strict";', "(() => {", *parts, "})();", ""])
+    """A module and all that it imports as one script, which starts it in a page without a server of ours."""
+    parts, names = _functions(ASSETS / entry)
+    return "\n".join(['"use strict";', "(() => {", *parts, f"{names[ASSETS / entry]}.start();", "})();", ""])
 
 
 def _functions(*entries: Path) -> tuple[list[str], dict[Path, str]]:

@@ -24,7 +24,7 @@ def sentence_path(number: int) -> str:
 
 
 def data_path(address: str, base: str) -> str:
-    """The file of an address of data that begins with `base`: its path with what its query chooses (assets/published/files.mjs)."""
+    """The file of an address of data that begins with `base`: its path with what its query chooses (assets/published/picture.mjs)."""
     parts = urlsplit(address)
     path = PurePosixPath("data", parts.path.removeprefix(base).lstrip("/"))
     chosen = [value for name, (value, *_) in sorted(parse_qs(parts.query).items()) if name != _ALIKE]

@@ -31,8 +31,8 @@ from store import Corpus, StoreError
 
 #: Sheets of the dashboard that published pages have, and that of these alone.
 SHEETS = ("style.css", "overview.css", "points.css", "sentence.css", "window.css", "notebook.css", "published.css")
-#: The script of each kind of page -> the module that it begins with.
-SCRIPTS = {name: f"published/{name}.mjs" for name in ("plain", "picture", "sentence")}
+#: The script of each kind of page -> the module that it starts.
+SCRIPTS = {"plain": "published/page.mjs", "picture": "published/picture.mjs", "sentence": "published/sentence.mjs"}
 #: The key of each arrow.
 KEYS = {"←": "ArrowLeft", "→": "ArrowRight", "↑": "ArrowUp", "↓": "ArrowDown"}
 #: Pixels of a preview in each direction.

@@ -19,7 +19,7 @@ OF_DATA: Any = {"attributes": {name: {"translate": "no"} for name in ("option", 
 MATCHES = {"token": "token", "prefix": "prefix", "phrase": "phrase", "lemma": "lemma"}
 
 
-#: Attribute of a button that opens Help or the tour, by the id of the dialog (assets/web/help.mjs).
+#: Attribute of a button that opens Help or the tour, by the id of the dialog (assets/web/keyboard.mjs).
 OPENS = "data-help"
 
 

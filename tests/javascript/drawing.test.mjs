@@ -1,75 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-
 import {
+  breakLines,
+  fileName,
   hexOf,
-  printLight,
   rgbOf,
+  saveCanvas,
   squaredDistance,
-  whenPixelRatioChanges,
 } from "../../dashboard/assets/web/drawing.mjs";
-
-/** A page in a colour scheme, without a browser. */
-function pageIn(scheme) {
-  const attributes = { "data-mantine-color-scheme": scheme };
-  const root = {
-    getAttribute: (name) => attributes[name] ?? null,
-    setAttribute: (name, value) => (attributes[name] = value),
-  };
-  const page = new EventTarget();
-  printLight(page, root);
-  const after = (...events) => {
-    for (const name of events) page.dispatchEvent(new Event(name));
-    return attributes["data-mantine-color-scheme"];
-  };
-  return after;
-}
-
-test("a dark page is light on paper, and dark afterwards", () => {
-  const after = pageIn("dark");
-  assert.equal(after("beforeprint"), "light");
-  assert.equal(after("afterprint"), "dark");
-});
-
-test("a light page stays light", () => {
-  assert.equal(pageIn("light")("beforeprint", "afterprint"), "light");
-});
-
-/** A window whose screen can be changed. */
-function screen(ratio) {
-  const asked = [];
-  globalThis.window = {
-    devicePixelRatio: ratio,
-    matchMedia: (query) => (asked.push(Object.assign(new EventTarget(), { query })), asked.at(-1)),
-  };
-  const moveTo = (next) => {
-    window.devicePixelRatio = next;
-    asked.at(-1).dispatchEvent(new Event("change"));
-  };
-  return { asked, moveTo };
-}
-
-test("each move to a screen of another pixel ratio is told, with the ratio that it has", () => {
-  const { asked, moveTo } = screen(1);
-  const drawn = [];
-  whenPixelRatioChanges(() => drawn.push(window.devicePixelRatio), new AbortController().signal);
-  moveTo(2);
-  moveTo(1.5);
-  assert.deepEqual(drawn, [2, 1.5]);
-  assert.deepEqual(
-    asked.map(({ query }) => query),
-    ["(resolution: 1dppx)", "(resolution: 2dppx)", "(resolution: 1.5dppx)"],
-  );
-});
-
-test("what has left the page is told no more", () => {
-  const { moveTo } = screen(1);
-  const [drawn, leaving] = [[], new AbortController()];
-  whenPixelRatioChanges(() => drawn.push(1), leaving.signal);
-  leaving.abort();
-  moveTo(2);
-  assert.deepEqual(drawn, []);
-});
 
 for (const [point, line, wanted] of [
   [[5, 3], [0, 0, 10, 0], 3],
@@ -81,3 +19,45 @@ for (const [point, line, wanted] of [
     assert.ok(Math.abs(Math.sqrt(squaredDistance(point, line.slice(0, 2), line.slice(2))) - wanted) < 1e-9));
 
 test("a colour comes back from its parts", () => assert.equal(hexOf(rgbOf("#0a72b2")), "#0a72b2"));
+
+/** Lines of groups of words that are as wide as their letters are many. */
+function linesOf(groups, width, apart) {
+  const pieces = groups.map((group) => group.split(" ").map((word) => ({ word })));
+  return breakLines(pieces, width, { wide: ({ word }) => word.length, apart });
+}
+const wordsOf = (lines) => lines.map((line) => line.map(({ word }) => word));
+
+test("an entry that fits on a line is not broken", () =>
+  assert.deepEqual(wordsOf(linesOf(["one two", "three four", "five"], 18, 3)), [
+    ["one", "two"],
+    ["three", "four"],
+    ["five"],
+  ]));
+
+test("an entry longer than a line is broken between words", () =>
+  assert.deepEqual(wordsOf(linesOf(["one two three"], 9, 3)), [["one"], ["two"], ["three"]]));
+
+test("every word is on a line, in order, and none reaches over", () => {
+  const random = (most) => Math.floor(Math.random() * most);
+  const word = () => "a".repeat(1 + random(30));
+  for (let trial = 0; trial < 300; trial++) {
+    const groups = Array.from({ length: random(13) }, () => Array.from({ length: 1 + random(4) }, word).join(" "));
+    const lines = linesOf(groups, 40, 5);
+    assert.deepEqual(wordsOf(lines).flat(), groups.join(" ").split(" ").filter(Boolean));
+    for (const line of lines)
+      line.forEach((piece, i) => {
+        assert.ok(piece.left + piece.word.length <= 40);
+        assert.ok(!i || line[i - 1].left + line[i - 1].word.length < piece.left);
+      });
+  }
+});
+
+test("a file is named after what it shows and what it is of", () => {
+  assert.equal(fileName(["Attention of L2, “cat”", "m-1"], "svg"), "attention-of-l2-cat-m-1.svg");
+  assert.equal(fileName(["猫", "m-1"], "png"), "m-1.png");
+});
+
+test("a canvas of which the browser makes no file is refused", async () => {
+  const canvas = { toBlob: (act) => act(null) };
+  await assert.rejects(saveCanvas(canvas, ["Heads", "store"]), /Save it as SVG\.$/);
+});

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { actionOf, arrowOf, followShortcuts, isLetter, stepInGrid } from "../../dashboard/assets/web/keyboard.mjs";
+import {
+  actionOf,
+  arrowOf,
+  followShortcuts,
+  isLetter,
+  openHelp,
+  stepAfter,
+  stepInGrid,
+} from "../../dashboard/assets/web/keyboard.mjs";
 
 for (const [key, afterG, action] of [
   ["?", false, { help: true }],
@@ -68,3 +76,17 @@ test("an arrow key moves, and with Alt, Ctrl or Cmd it is the browser's", () => 
 });
 
 test("with Alt a letter is none of the views", () => assert.equal(isLetter({ key: "h", altKey: true }, "h"), false));
+
+for (const [step, turn, after] of [
+  [0, 1, 1],
+  [3, -1, 2],
+  [0, -1, 0],
+  [4, 1, null],
+])
+  test(`a turn of ${turn} from step ${step} of five leads to ${after}`, () =>
+    assert.equal(stepAfter(step, turn, 5), after));
+
+test("nothing opens before the page has its dialogs", () => {
+  globalThis.document = { getElementById: () => null };
+  assert.doesNotThrow(() => openHelp("tour"));
+});

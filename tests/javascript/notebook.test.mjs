@@ -7,9 +7,15 @@ import {
   pictureOf as pointsOf,
   stateAfter as afterPoints,
 } from "../../dashboard/assets/notebook/points.mjs";
-import { schemeOf } from "../../dashboard/assets/notebook/scheme.mjs";
-import { pictureOf, stateAfter, stateWith } from "../../dashboard/assets/notebook/sentence.mjs";
-import { layerOf, thumbnailsOf, unpackWeights } from "../../dashboard/assets/notebook/stored_weights.mjs";
+import { schemeOf } from "../../dashboard/assets/notebook/widget.mjs";
+import {
+  pictureOf,
+  stateAfter,
+  stateWith,
+  layerOf,
+  thumbnailsOf,
+  unpackWeights,
+} from "../../dashboard/assets/notebook/sentence.mjs";
 
 // -- weights ----------------------------------------------------------------------------------------
 

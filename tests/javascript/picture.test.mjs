@@ -16,12 +16,15 @@ test("an SVG file is XML whatever a token contains", () => {
 
 const BASE = "http://headscape.test/assets/";
 
-/** The bundle of modules by path, run as a script; `shown` is what it gave to `show`. */
+const STARTED = "export const start = () => show('started');\n";
+
+/** The bundle of modules by path, run as a script that starts the entry; `shown` is what it gave to `show`. */
 async function run(modules, entry) {
   const reads = [];
   const read = async (url) => {
     reads.push(url);
-    return modules[url.slice(BASE.length).split("?")[0]];
+    const path = url.slice(BASE.length).split("?")[0];
+    return path === entry ? modules[path] + STARTED : modules[path];
   };
   const text = await bundle(BASE + entry, read, (url) => `${url}?m=1`);
   const shown = [];
@@ -37,7 +40,7 @@ test("modules see what they import, and no names meet", async () => {
       "export const SIZE = other * own;\nexport function double(value) {\n  return 2 * value;\n}\n",
     "c.mjs": "export class Unused {}\nexport async function later() {}\nexport const SIZE = 3;\n",
   };
-  assert.deepEqual((await run(modules, "a.mjs")).shown, [61]);
+  assert.deepEqual((await run(modules, "a.mjs")).shown, [61, "started"]);
 });
 
 test("a module that two import is read once, under its versioned address", async () => {
@@ -47,7 +50,7 @@ test("a module that two import is read once, under its versioned address", async
     "c.mjs": "show('once');\nexport const c = 4;\n",
   };
   const { shown, reads } = await run(modules, "a.mjs");
-  assert.deepEqual(shown, ["once", 8]);
+  assert.deepEqual(shown, ["once", 8, "started"]);
   assert.deepEqual(reads, [`${BASE}a.mjs`, `${BASE}b.mjs?m=1`, `${BASE}c.mjs?m=1`]);
 });
 
@@ -61,7 +64,7 @@ test("a package is refused", async () =>
 test("the modules of a saved sentence can be bundled", async () => {
   const assets = new URL("../../dashboard/assets/", import.meta.url);
   const text = await bundle(
-    new URL("sentence/offline.mjs", assets).href,
+    new URL("sentence/views.mjs", assets).href,
     (url) => readFile(new URL(url), "utf-8"),
     (url) => url,
   );

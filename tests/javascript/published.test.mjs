@@ -7,7 +7,7 @@ import {
   pictureOf,
   publishedCard,
   publishedFocus,
-} from "../../dashboard/assets/published/files.mjs";
+} from "../../dashboard/assets/published/picture.mjs";
 
 const TOKENS = {
   ids: [0, 1, 2, 0, 1],

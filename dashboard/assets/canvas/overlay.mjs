@@ -11,7 +11,7 @@ import {
   roomOf,
   takeBox,
 } from "./labels.mjs";
-import { outlineHere } from "./lasso.mjs";
+import { outlineHere } from "./toolbar.mjs";
 import { panelToPixel } from "./layout.mjs";
 import { markedTokens, outlineSquare } from "../notes/marks.mjs";
 import { contextOf } from "../web/drawing.mjs";

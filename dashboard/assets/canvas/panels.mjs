@@ -1,4 +1,5 @@
-// The state of the component: the picture, its loaded parts and the camera. Pointer, keyboard and toolbar call it.
+// The Dash component PointPanels, and its state: the picture, its loaded parts and the camera. Pointer, keyboard and
+// toolbar call it.
 import {
   createCameraControl,
   createCameraLink,
@@ -10,16 +11,15 @@ import {
 import { createPainter, decodeColours, decodeMask, decodePoints } from "./painter.mjs";
 import { createHover } from "./hover.mjs";
 import { createSearch, listenToKeyboard, listenToPointer } from "./input.mjs";
-import { placeNames, resize, showStillPicture } from "./frame.mjs";
+import { panelElements, placeNames, resize, showStillPicture } from "./frame.mjs";
 import { fillingCamera, panelAt } from "./layout.mjs";
 import { createOverlay } from "./overlay.mjs";
 import { createPlayer, firstPanel, pointsOf, shareSequence, sharedPanel, standAlike, standIn } from "./player.mjs";
 import { LOST, drawForPaper } from "./save.mjs";
 import { createToolbar } from "./toolbar.mjs";
 import { neighbour, visit } from "../web/address.mjs";
-import { elementIn, required, tellDash } from "../web/elements.mjs";
+import { elementIn, required, tellDash, useOnElement, schemeNow, watchScreen } from "../web/elements.mjs";
 import { createLoader, readBytes } from "../web/loading.mjs";
-import { schemeNow, watchScreen } from "../web/drawing.mjs";
 
 const NO_LINK = { write: () => {}, forget: () => {}, says: () => false };
 
@@ -409,4 +409,13 @@ export class Panels {
     this.listening.abort();
     this.painter?.release();
   }
+}
+
+/** @param {{ id: string, picture: Picture | null, noted: Marks | null, setProps: SetProps }} given */
+export function PointPanels({ id, picture, noted, setProps }) {
+  const ref = useOnElement(
+    (host) => new Panels(host),
+    (panels) => panels.update(picture || null, noted || null, setProps),
+  );
+  return panelElements(window.React.createElement, { id, ref, picture, noted });
 }

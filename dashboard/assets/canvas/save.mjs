@@ -1,8 +1,8 @@
 // Saves the picture as a PNG or SVG file: points, overlay, names of panels, and below them the captions of the
 // page. For an SVG file the calls of a canvas context become its elements.
 import { drawNames } from "./frame.mjs";
-import { contextOf } from "../web/drawing.mjs";
 import {
+  contextOf,
   drawParagraphs,
   escapeXml,
   saveCanvas,
@@ -11,7 +11,7 @@ import {
   shortNumber as short,
   svgElement,
   svgFile,
-} from "../web/files.mjs";
+} from "../web/drawing.mjs";
 import { required } from "../web/elements.mjs";
 
 const MARGIN = 12;

@@ -1,6 +1,6 @@
 // Points in a notebook: the canvas of pages Heads and Head. The parts of its picture are in the widget, and are handed
 // to whoever asks for their URLs; what a region and a clicked point need is computed by Python.
-import { panelElements } from "../canvas/component.mjs";
+import { panelElements } from "../canvas/frame.mjs";
 import { Panels } from "../canvas/panels.mjs";
 import { make } from "../web/elements.mjs";
 import { answerItself } from "../web/loading.mjs";

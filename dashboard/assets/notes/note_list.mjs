@@ -1,9 +1,20 @@
 // A list of notes: reads them, and lets an author add, reply, edit and delete. The form of a note, a reply or an edit
 // has a text, tags, Save and Cancel. Its draft outlives every drawing and the form itself: what an author has typed
 // stays in the tab until it is saved, through other pages, a reload and a failed save. And the form of a name.
-import { recount, addNote, addReply, deleteNote, editNote, readFound, readHistory, readNotesOn } from "./api.mjs";
+import {
+  recount,
+  addNote,
+  addReply,
+  deleteNote,
+  editNote,
+  readFound,
+  readHistory,
+  readNotesOn,
+  drawHistory,
+  drawNote,
+  drawQuestion,
+} from "./note.mjs";
 import { counted } from "./marks.mjs";
-import { drawHistory, drawNote, drawQuestion } from "./note.mjs";
 import { visit } from "../web/address.mjs";
 import { make, required, elementIn } from "../web/elements.mjs";
 import { randomHex, trying } from "../web/loading.mjs";

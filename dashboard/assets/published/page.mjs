@@ -1,5 +1,6 @@
-// What every published page does: it explains terms, and has the colours of the reader's system, or chosen ones.
-import { SCHEME, printLight, schemeNow } from "../web/drawing.mjs";
+// What every published page does: it explains terms, and has the colours of the reader's system, or chosen ones. A page
+// without a picture and without a sentence does nothing else.
+import { SCHEME, printLight, schemeNow } from "../web/elements.mjs";
 import { explainButtons } from "../web/popover.mjs";
 
 /** Under which name color_scheme.js reads the choice. */
@@ -24,7 +25,8 @@ function followScheme() {
   });
 }
 
-export function startPage() {
+/** Starts a page. */
+export function start() {
   printLight();
   explainButtons();
   followScheme();

@@ -1,7 +1,7 @@
 // The page of a published sentence: the widget of a notebook, whose model is the page and a file with all weights.
 import { mount } from "../notebook/sentence.mjs";
 import { elementIn, elementOf } from "../web/elements.mjs";
-import { startPage } from "./page.mjs";
+import { start as startPage } from "./page.mjs";
 
 /** Views that need the vectors of the sentence. */
 const ASKS_PYTHON = "neuron";
@@ -22,7 +22,6 @@ export function fixedModel(traits) {
 }
 
 async function show() {
-  startPage();
   const { content, state, weights } = JSON.parse(elementIn(document, "#published").textContent);
   const place = elementOf("picture");
   const response = await fetch(weights);
@@ -34,4 +33,8 @@ async function show() {
   place.querySelector(`option[value="${ASKS_PYTHON}"]`)?.remove();
 }
 
-show().catch((error) => (elementOf("picture").textContent = error.message));
+/** Starts the page: what every page does, and its views. */
+export function start() {
+  startPage();
+  show().catch((error) => (elementOf("picture").textContent = error.message));
+}

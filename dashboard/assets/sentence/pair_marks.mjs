@@ -1,8 +1,8 @@
 // Pairs of a query and a key that a reader marks, each in a colour and with a number: their legend above a view, with a
 // button that marks the selected pair and one that takes each mark away; and what views draw of them.
 import { pairOf } from "./choice.mjs";
-import { rgbOf, schemeNow } from "../web/drawing.mjs";
-import { make, makeSvg } from "../web/elements.mjs";
+import { rgbOf } from "../web/drawing.mjs";
+import { schemeNow, make, makeSvg } from "../web/elements.mjs";
 
 /** As many as there are colours. @param {SentencePicture} shown */
 const most = ({ mark_colours }) => mark_colours.light.length;

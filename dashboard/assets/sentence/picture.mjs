@@ -1,9 +1,19 @@
 // A picture of a sentence, {width, height, ground, title, shapes}: on a canvas, or as the text of an SVG file; and the
 // buttons that save what a view shows, as a picture or as a page that works without a server. Colours are #rrggbb; a
 // shape is a line, a box, a text or an image.
-import { FAMILY, contextOf, widthInFile } from "../web/drawing.mjs";
+import {
+  FAMILY,
+  contextOf,
+  widthInFile,
+  escapeHtml,
+  escapeXml,
+  saveCanvas,
+  saveText,
+  shortNumber,
+  svgElement,
+  svgFile,
+} from "../web/drawing.mjs";
 import { make, required } from "../web/elements.mjs";
-import { escapeHtml, escapeXml, saveCanvas, saveText, shortNumber, svgElement, svgFile } from "../web/files.mjs";
 import { reach, trying } from "../web/loading.mjs";
 
 /** Largest side and area of a canvas that browsers allow. */
@@ -297,7 +307,7 @@ function page({ title, source }, style, script, json) {
 
 /** The head view as one HTML file: modules, style sheet and weights are in it. @param {Views} views */
 async function offlinePage({ shown }) {
-  const [style, script] = await Promise.all([styles(), bundle(import.meta.resolve("./offline.mjs"), textOf)]);
+  const [style, script] = await Promise.all([styles(), bundle(import.meta.resolve("./views.mjs"), textOf)]);
   return page(shown, style, script, contents(shown));
 }
 
@@ -348,12 +358,13 @@ function asFunction({ text, imports }, names) {
 }
 
 /**
- * A module and all that it imports as one script: a page that is opened from a file can import nothing. `read` gives
- * the text of a URL, `resolve` the dated address of a module.
+ * A module and all that it imports as one script, which starts it: a page that is opened from a file can import
+ * nothing. `read` gives the text of a URL, `resolve` the dated address of a module.
  * @param {string} entry @param {(url: string) => Promise<string>} read
  */
 export async function bundle(entry, read, resolve = import.meta.resolve) {
   const modules = await collect(entry, read, resolve);
   const names = new Map([...modules.keys()].map((url, i) => [url, `module${i}`]));
-  return [...modules].map(([url, module]) => `const ${names.get(url)} = ${asFunction(module, names)};`).join("\n");
+  const parts = [...modules].map(([url, module]) => `const ${names.get(url)} = ${asFunction(module, names)};`);
+  return [...parts, `${[...names.values()].at(-1)}.start();`].join("\n");
 }

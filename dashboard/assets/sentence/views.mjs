@@ -1,4 +1,5 @@
-// The Dash component SentenceViews: the sentence, its loaded weights, and the view that shows them.
+// The Dash component SentenceViews: the sentence, its loaded weights, and the view that shows them. A saved page has
+// the same views.
 import { createHeadView } from "./head_view.mjs";
 import { createMatrixView } from "./matrix_view.mjs";
 import { createModelView } from "./model_view.mjs";
@@ -8,9 +9,18 @@ import { createMarkLegend, toggledMarks } from "./pair_marks.mjs";
 import { decodeLayer, decodeThumbnails, divergingRamp, weightRamp } from "./weights.mjs";
 import { ROW_HEIGHT, pairOf, selectedPositions } from "./choice.mjs";
 import { markNoted } from "../notes/marks.mjs";
-import { elementIn, make, required, tellDash, useOnElement } from "../web/elements.mjs";
+import { hexOf } from "../web/drawing.mjs";
+import {
+  elementIn,
+  elementOf,
+  make,
+  required,
+  tellDash,
+  useOnElement,
+  schemeNow,
+  watchScreen,
+} from "../web/elements.mjs";
 import { createLoader, readBytes, readJson } from "../web/loading.mjs";
-import { hexOf, schemeNow, watchScreen } from "../web/drawing.mjs";
 import { isLetter } from "../web/keyboard.mjs";
 
 const KINDS = { head: createHeadView, model: createModelView, matrix: createMatrixView, neuron: createNeuronView };
@@ -390,4 +400,33 @@ export function SentenceViews({ id, sentence, noted, setProps }) {
     (views) => views.update(sentence || null, setProps, noted || null),
   );
   return window.React.createElement("div", { id, ref, hidden: !sentence, className: "sentence-views" });
+}
+
+/** @param {string} text */
+function codesOf(text) {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  return new Uint16Array(bytes.buffer);
+}
+
+/** The colour scheme of the reader's system. */
+function followScheme() {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const follow = () =>
+    document.documentElement.setAttribute("data-mantine-color-scheme", dark.matches ? "dark" : "light");
+  follow();
+  dark.addEventListener("change", follow);
+}
+
+/** @param {HTMLElement} host @param {string} text */
+function openSaved(host, text) {
+  const { shown, layer } = JSON.parse(text);
+  const data = { ...layer, codes: codesOf(layer.codes) };
+  const views = new Views(host, { load: async () => ({ data }), cancel: () => {} }, { offline: true });
+  views.update(shown, () => {});
+}
+
+/** Starts the views in a saved page, which has its weights inside and asks no server. */
+export function start() {
+  followScheme();
+  openSaved(elementOf("sentence"), elementOf("saved").textContent);
 }

@@ -127,7 +127,7 @@ interface Paragraph {
   strong?: boolean;
 }
 
-type Paragraphs = ReturnType<typeof import("../web/files.mjs").setParagraphs>;
+type Paragraphs = ReturnType<typeof import("../web/drawing.mjs").setParagraphs>;
 
 // -- a sentence -----------------------------------------------------------------------------------
 

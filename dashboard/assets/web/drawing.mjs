@@ -1,5 +1,7 @@
-// What pictures are drawn with: the typeface, a canvas, colours, and how far a place is from a line. And what they are
-// drawn for: the colours of the page, the pixels of the screen, the size of an element, and paper, which is white.
+// What pictures are drawn with, on a canvas and in a file: the typeface, colours, and how far a place is from a line.
+//
+// Files that the browser makes for a reader: their names, the elements of an SVG file, in which text is never read as
+// XML, and the caption of a picture in lines that fit its width.
 import { required } from "./elements.mjs";
 import { hexDigits } from "./loading.mjs";
 
@@ -42,43 +44,153 @@ export function squaredDistance([x, y], [fromX, fromY], [toX, toY]) {
   return (x - fromX - along * dx) ** 2 + (y - fromY - along * dy) ** 2;
 }
 
-/** The attribute of the page that names its colours. */
-export const SCHEME = "data-mantine-color-scheme";
+/** @param {string} text */
+const slug = (text) =>
+  text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");
 
-/** Installs it for as long as the page lives; before the picture listens, which draws itself for paper. */
-export function printLight(page = window, root = document.documentElement) {
-  /** @type {string | null} */
-  let scheme = null;
-  page.addEventListener("beforeprint", () => {
-    scheme = root.getAttribute(SCHEME);
-    root.setAttribute(SCHEME, "light");
+/**
+ * From a title, and from the stem that all files of a store share.
+ * @param {[title: string, stem: string]} pair @param {string} ending
+ */
+export const fileName = ([title, stem], ending) =>
+  `${[slug(title).slice(0, 80), stem].filter(Boolean).join("-")}.${ending}`;
+
+/** @param {Blob} blob @param {[title: string, stem: string]} named @param {string} ending */
+function save(blob, named, ending) {
+  const link = Object.assign(document.createElement("a"), {
+    href: URL.createObjectURL(blob),
+    download: fileName(named, ending),
   });
-  page.addEventListener("afterprint", () => scheme && root.setAttribute(SCHEME, scheme));
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+/** @param {string} text @param {string} type @param {[title: string, stem: string]} named @param {string} ending */
+export const saveText = (text, type, named, ending) => save(new Blob([text], { type }), named, ending);
+const TOO_LARGE = "The browser cannot make a picture of this size. Save it as SVG.";
+
+/**
+ * Resolves when the file is saved; a browser makes none of a canvas that is too large for it.
+ * @param {HTMLCanvasElement} canvas @param {[title: string, stem: string]} named @returns {Promise<void>}
+ */
+export const saveCanvas = (canvas, named) =>
+  new Promise((resolve, reject) =>
+    canvas.toBlob((blob) => (blob ? resolve(save(blob, named, "png")) : reject(new Error(TOO_LARGE))), "image/png"),
+  );
+
+/** @type {Record<string, string>} */
+const ESCAPED = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+// Control characters are no XML, whatever a tokenizer makes of a text.
+// oxlint-disable-next-line no-control-regex
+const NO_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
+
+/** @param {string} text */
+export const escapeXml = (text) => text.replace(NO_XML, "\ufffd").replace(/[&<>"]/g, (letter) => ESCAPED[letter]);
+/** @param {number} number */
+export const shortNumber = (number) => String(Math.round(number * 100) / 100);
+
+/**
+ * An element with these attributes, without those that are undefined; `inside` is text of elements.
+ * @param {string} tag @param {Record<string, any>} attributes
+ */
+export function svgElement(tag, attributes, inside = "") {
+  const named = Object.entries(attributes).filter(([, value]) => value !== undefined);
+  const start = [tag, ...named.map(([name, value]) => `${name}="${escapeXml(String(value))}"`)].join(" ");
+  return inside ? `<${start}>${inside}</${tag}>` : `<${start}/>`;
 }
 
 /**
- * Calls each time when the window has come to another pixel ratio: what is drawn on a canvas is drawn anew.
- * @param {() => void} act @param {AbortSignal} signal
+ * The text of an SVG file: `size` are attributes of its root, `elements` what is on its ground.
+ * @param {{ size: Record<string, string | number | undefined>, ground: string, title: string, source: string }} given
+ * @param {string[]} elements
  */
-export function whenPixelRatioChanges(act, signal) {
-  const media = window.matchMedia(`(resolution: ${window.devicePixelRatio}dppx)`);
-  const changed = () => (whenPixelRatioChanges(act, signal), act());
-  media.addEventListener("change", changed, { once: true, signal });
+export function svgFile({ size, ground, title, source }, elements) {
+  const about = [svgElement("title", {}, escapeXml(title)), svgElement("desc", {}, escapeXml(source))];
+  const paper = svgElement("rect", { width: "100%", height: "100%", fill: ground });
+  const root = { xmlns: "http://www.w3.org/2000/svg", ...size };
+  return svgElement("svg", root, ["", ...about, paper, ...elements, ""].join("\n"));
+}
+
+/** @param {string} text */
+export const escapeHtml = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
+
+const FONT = { plain: `12px ${FAMILY}`, strong: `600 15px ${FAMILY}` };
+const HEIGHT = { plain: 18, strong: 22 };
+const SWATCH = 11;
+/** Between pieces, between the entries of a legend, between paragraphs. */
+const [SPACE, APART, BETWEEN] = [4, 14, 6];
+
+/**
+ * Lines of groups of pieces, each piece with its `left`; a group stays on one line where it fits on one.
+ * @param {Piece[][]} groups @param {number} width @param {{ wide: (piece: Piece) => number, apart: number }} given
+ */
+export function breakLines(groups, width, { wide, apart }) {
+  /** @type {(Piece & { left: number })[][]} */
+  const lines = [[]];
+  let line = lines[0];
+  let right = 0;
+  /** @param {number} gap @param {number} length */
+  const isFull = (gap, length) => line.length > 0 && right + gap + length > width;
+  const begin = () => ((right = 0), lines.push((line = [])));
+
+  /** @param {Piece} piece @param {number} gap */
+  function put(piece, gap) {
+    if (isFull(gap, wide(piece))) begin();
+    const left = line.length ? right + gap : 0;
+    line.push({ ...piece, left });
+    right = left + wide(piece);
+  }
+
+  for (const group of groups) {
+    const whole = group.reduce((sum, piece) => sum + wide(piece) + SPACE, -SPACE);
+    if (whole <= width && isFull(apart, whole)) begin();
+    group.forEach((piece, i) => put(piece, i ? SPACE : apart));
+  }
+  return lines;
 }
 
 /**
- * Calls as long as the signal lasts: `rescaled` when the window has another pixel ratio, `resized` when an element has
- * another size, `recoloured` when the page has other colours.
- * @param {Element} element @param {{ rescaled: () => void, resized: () => void, recoloured: () => void }} acts
- * @param {AbortSignal} signal
+ * The paragraphs in lines of at most `width` pixels: {rows, width, height}.
+ * @param {CanvasRenderingContext2D} context @param {Paragraph[]} paragraphs @param {number} width
  */
-export function watchScreen(element, { rescaled, resized, recoloured }, signal) {
-  whenPixelRatioChanges(rescaled, signal);
-  const [size, colours] = [new ResizeObserver(() => resized()), new MutationObserver(() => recoloured())];
-  size.observe(element);
-  colours.observe(document.documentElement, { attributeFilter: [SCHEME] });
-  signal.addEventListener("abort", () => (size.disconnect(), colours.disconnect()));
+export function setParagraphs(context, paragraphs, width) {
+  /** @type {{ pieces: (Piece & { left: number })[], kind: keyof typeof FONT, middle: number }[]} */
+  const rows = [];
+  let top = 0;
+  for (const { groups, apart, strong } of paragraphs) {
+    const kind = strong ? "strong" : "plain";
+    context.font = FONT[kind];
+    /** @param {Piece} piece */
+    const wide = (piece) => piece.width ?? context.measureText(piece.word ?? "").width;
+    for (const pieces of breakLines(groups, width, { wide, apart: apart ? APART : SPACE })) {
+      rows.push({ pieces, kind, middle: top + HEIGHT[kind] / 2 });
+      top += HEIGHT[kind];
+    }
+    top += BETWEEN;
+  }
+  return { rows, width, height: Math.max(0, top - BETWEEN) };
 }
 
-/** The colours of the page now. */
-export const schemeNow = () => /** @type {Scheme} */ (document.documentElement.getAttribute(SCHEME) || "light");
+/** @param {Context} context @param {Piece} piece @param {number} left @param {number} middle */
+function drawColours(context, { colours = [], width = 0 }, left, middle) {
+  const ramp = context.createLinearGradient(left, 0, left + width, 0);
+  colours.forEach((colour, i) => ramp.addColorStop(i / Math.max(1, colours.length - 1), colour));
+  context.fillStyle = ramp;
+  context.fillRect(left, middle - SWATCH / 2, width, SWATCH);
+}
+
+/** @param {Context} context @param {Paragraphs} paragraphs @param {number} left @param {number} top */
+export function drawParagraphs(context, { rows, width }, left, top) {
+  Object.assign(context, { textBaseline: "middle", textAlign: "left" });
+  for (const { pieces, kind, middle } of rows)
+    for (const piece of pieces) {
+      if (piece.colours) drawColours(context, piece, left + piece.left, top + middle);
+      else {
+        Object.assign(context, { font: FONT[kind], fillStyle: piece.colour });
+        context.fillText(piece.word ?? "", left + piece.left, top + middle, width);
+      }
+    }
+}

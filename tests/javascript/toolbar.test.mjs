@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatLasso, outlineHere, parseLasso, simplify } from "../../dashboard/assets/canvas/lasso.mjs";
+import { formatLasso, outlineHere, parseLasso, simplify } from "../../dashboard/assets/canvas/toolbar.mjs";
 
 const CAMERA = { x: 0.5, y: 0.5, zoom: 1, yaw: 30, pitch: -20 };
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { offerSaving } from "../../dashboard/assets/notes/menu.mjs";
+import { offerSaving } from "../../dashboard/assets/notes/component.mjs";
 
 test("a view that cannot be saved is not offered, and a sentence says why", () => {
   const menu = { save: { disabled: false }, why: { textContent: "" } };
