@@ -58,7 +58,7 @@ def create_app(served_store: ServedStore, serving: Serving | None = None) -> Das
     )
     pages.follow_links(app, served_store)
     pages.register(app.server, served_store)
-    documentation.register(app.server)
+    documentation.register_pages(app.server)
     name_requests(app.server)
     monitor.register(app.server, served_store, serving.collectors)
     _use_cache(app.server, served_store.cache)

@@ -14,13 +14,13 @@ from dash import ALL, Dash, Input, Output, State, html, no_update
 from flask import Flask, Response, jsonify, request
 from plotly.io.json import to_json_plotly
 
-from dashboard import help_dialog, shell
+from dashboard import documentation, shell
 from dashboard.access.person import current_person
 from dashboard.canvas.spec import Picture
 from dashboard.compare.page import COMPARE
 from dashboard.features.page import FEATURES
 from dashboard.head_map.page import HEAD_MAP
-from dashboard.lessons.page import LESSONS
+from dashboard.lessons import LESSONS
 from dashboard.models.page import MODELS
 from dashboard.notes.page import NOTES, notes_version
 from dashboard.overview.page import OVERVIEW
@@ -30,7 +30,7 @@ from dashboard.relations.page import RELATIONS
 from dashboard.sentence.charts import head_positions
 from dashboard.sentence.page import SENTENCE
 from dashboard.sentence.replaced_head import REPLACED, is_asked, replaced_head
-from dashboard.server_page.page import SERVER
+from dashboard.server_page import SERVER
 from dashboard.statistics.head_panel import head_statistics
 from dashboard.statistics.page import STATISTICS_OF_HEADS
 from dashboard.store_page.page import STORE_PAGE
@@ -246,7 +246,7 @@ def follow_links(app: Dash, served_store: ServedStore) -> None:
     _follow_sentence(app)
     _follow_notes(app)
     _notice_new_data(app, served_store)
-    help_dialog.register(app, served_store)
+    documentation.register_help(app, served_store)
 
 
 def _follow_address(app: Dash) -> None:

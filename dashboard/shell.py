@@ -12,15 +12,14 @@ from dashboard.access.account import ACCOUNT
 from dashboard.access.person import Person, current_person
 from dashboard.access.sign_in import SIGN_OUT
 from dashboard.canvas.spec import PointPanels
-from dashboard.documentation import address
-from dashboard.help_dialog import dialogs
+from dashboard.documentation import address, dialogs
 from dashboard.points.shown import valid_fields
 from dashboard.sentence.picture import SentenceViews
 from dashboard.topic import Topic
 from dashboard.ui.controls import OF_DATA, OPENS
 from dashboard.ui.files import provenance_of
+from dashboard.ui.glossary import symbols
 from dashboard.ui.markup import FOLLOWED, Markup
-from dashboard.ui.term_drawings import symbols
 from dashboard.ui.text import model_names, with_commands
 from dashboard.ui.theme import MANTINE
 from dashboard.web.context import MAX_QUERY, Context

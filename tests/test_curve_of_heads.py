@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 import headscape
 from dashboard.app import create_app
 from dashboard.sentence.curve import SHARES, Curve, CurvePoint, curve_dataset, curve_table, known_orders, measure_curves
-from dashboard.sentence.curve_chart import curve_figure
+from dashboard.sentence.over_corpus import curve_figure
 from dashboard.sentence.replace import main, replace_heads, replace_more
 from dashboard.ui.files import Provenance
 from dashboard.web.errors import ReaderLeft

@@ -8,7 +8,7 @@ import pytest
 from flask.testing import FlaskClient
 from playwright.sync_api import FloatRect, Page, expect
 
-from dashboard.features.captions import mean_trust
+from dashboard.features.figures import mean_trust
 from dashboard.features.shown import FeatureView
 from dashboard.pages import TOPICS, picture_of
 from dashboard.web.context import Context, resolve

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.ui.glossary import TERMS, defined, term, terms_of
-from dashboard.ui.term_drawings import DRAWINGS, HEIGHT, WIDTH, symbols
+from dashboard.ui.glossary import DRAWINGS, HEIGHT, TERMS, WIDTH, defined, symbols, term, terms_of
 
 ROOT = Path(__file__).parents[1]
 #: Characters of two lines of a popover.

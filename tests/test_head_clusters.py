@@ -4,8 +4,20 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from dashboard.head_map.clusters import Traits, clustered, head_clusters, name_of, named_clusters, silhouette
-from dashboard.head_map.outlines import LETTER, Box, draw_clusters, outline, placed_names, units_per_pixel
+from dashboard.head_map.clusters import (
+    LETTER,
+    Box,
+    Traits,
+    clustered,
+    draw_clusters,
+    head_clusters,
+    name_of,
+    named_clusters,
+    outline,
+    placed_names,
+    silhouette,
+    units_per_pixel,
+)
 from store import Corpus
 
 GROUPS = np.array([[0, 0], [10, 0], [0, 10]])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dashboard.app import create_app
-from dashboard.models.headvis import COUNTED
+from dashboard.models.trees import COUNTED
 from dashboard.pages import TOPICS
 from dashboard.roles.shares import KINDS, NO_ROLE, shares_of
 from dashboard.statistics.scatter import SIZES, heads_inside, read_scatter, scatter_figure, scores_of

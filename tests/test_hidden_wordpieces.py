@@ -10,8 +10,7 @@ import torch
 from transformers import BertForMaskedLM
 
 from dashboard.sentence.replace import replace_heads as replace_heads_here
-from dashboard.sentence.sample import SampleChange, Sampling
-from dashboard.sentence.sample_numbers import number_rows
+from dashboard.sentence.sample import SampleChange, Sampling, number_rows
 from dashboard.web.state import Instead
 from ingest.encode.hidden_words import GuessingModel
 from ingest.run.checkpoint import find_checkpoint

@@ -15,10 +15,10 @@ from dashboard.app import create_app
 from dashboard.notebook.sentence import sentence_widget
 from dashboard.points.similar import linked_pieces
 from dashboard.relations.example import MarkedPair, Marking, window_of
+from dashboard.sentence.controls import draw_rulers, key_ruler, read_rulers
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.picture import ShownSentence, sentence_picture
 from dashboard.sentence.routes import neuron
-from dashboard.sentence.ruler import draw_rulers, key_ruler, read_rulers
 from dashboard.sentence.sentence import PatternOptions, Sentence, parse_options, shown_pattern
 from dashboard.web.errors import Refusal
 from dashboard.web.served_store import ServedStore

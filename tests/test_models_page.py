@@ -12,9 +12,8 @@ from flask.testing import FlaskClient
 
 from dashboard.__main__ import main as serve
 from dashboard.app import create_app
-from dashboard.models.headvis import COUNTED, CountedMetrics
 from dashboard.models.page import COUNTS, LISTED, every_head, shown_heads
-from dashboard.models.trees import Trees, read_trees
+from dashboard.models.trees import COUNTED, CountedMetrics, Trees, read_trees
 from dashboard.pages import TOPICS
 from dashboard.serving import Serving
 from dashboard.ui.files import provenance_of

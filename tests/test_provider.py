@@ -14,8 +14,8 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from dashboard.access.__main__ import main
+from dashboard.access.account import Tokens
 from dashboard.access.settings import Access, Provider
-from dashboard.access.tokens import Tokens
 from dashboard.access.users import EndedSessions
 from tests.access import HTML, by_password, comes_in, cookie_of, made_token, opens, server_of
 from tests.provider import CLIENT, FOREIGN_KEY, SECRET, FakeProvider, running_provider

@@ -17,10 +17,10 @@ from playwright.sync_api import Browser, Page, expect
 from dashboard.app import create_app
 from dashboard.models.page import EveryHead
 from dashboard.publish import main
-from dashboard.published.address import Places
-from dashboard.published.charts import position_charts
 from dashboard.published.folder import MARKER, SiteFolder, replace_folder
+from dashboard.published.heads import position_charts
 from dashboard.published.map import scatter_of_models
+from dashboard.published.markup import Places
 from dashboard.statistics.scatter import ACROSS, UP, Score
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore

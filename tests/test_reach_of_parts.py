@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
+from dashboard.statistics.figures import LabelLine, label_lines
 from dashboard.statistics.parts import part_of
 from dashboard.statistics.reach_data import Reach, compared_labels, counted_part, read_reach
-from dashboard.statistics.reach_figures import LabelLine, label_lines
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState

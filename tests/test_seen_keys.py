@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dashboard.sentence.heads import ranking_panel
+from dashboard.sentence.heads import ranking_panel, seen_keys, why_unseen
 from dashboard.sentence.picture import ShownSentence, read_shown
-from dashboard.sentence.seen import seen_keys, why_unseen
 from dashboard.sentence.why import compute_why
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore

@@ -7,8 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from dashboard.ui.charts import heat_map
-from dashboard.ui.still import MOST_CELLS, Still, still_of
+from dashboard.ui.charts import MOST_CELLS, Still, heat_map, still_of
 
 
 def drawn(values: np.ndarray, *, reverse: bool = False) -> go.Figure:

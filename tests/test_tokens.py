@@ -7,8 +7,8 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.access.__main__ import main
+from dashboard.access.account import issue_token
 from dashboard.access.settings import Access
-from dashboard.access.tokens import issue_token
 from dashboard.access.users import change_user, remove_user
 from tests.access import (
     by_password,

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from dashboard.overview.role_cards import RoleExample, RoleHead
-from dashboard.overview.tour import STEPS, Tour, TourHead, choose_head, draw_tour, read_tour
-from dashboard.overview.tour_pictures import every_head, vector_rows
+from dashboard.overview.tour import STEPS, Tour, TourHead, choose_head, draw_tour, every_head, read_tour, vector_rows
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
 from store import Corpus

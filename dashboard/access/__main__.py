@@ -93,7 +93,7 @@ def _revoke(options: argparse.Namespace) -> None:
 
 
 def _token(options: argparse.Namespace) -> None:
-    from dashboard.access.tokens import issue_token
+    from dashboard.access.account import issue_token
 
     state, users = folders(options)
     print(issue_token(state, users, options.name.lower(), options.days))

@@ -14,11 +14,11 @@ from requests import RequestException
 from werkzeug.wrappers import Response as AnyResponse
 
 from dashboard.access import sign_in
+from dashboard.access.account import tokens_of
 from dashboard.access.person import LONGEST_NAME, Person, is_name
 from dashboard.access.private_file import AccessFileError
 from dashboard.access.settings import Access, Provider
 from dashboard.access.sign_in import SIGN_IN, Attempts, TooMany, local_link
-from dashboard.access.tokens import tokens_of
 from dashboard.access.users import Sessions
 from dashboard.web.errors import Refusal
 from dashboard.web.served_store import ServedStore

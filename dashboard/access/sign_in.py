@@ -23,12 +23,10 @@ from limits.storage import MemoryStorage, Storage
 from limits.strategies import FixedWindowRateLimiter
 from werkzeug.wrappers import Response as AnyResponse
 
-from dashboard.access.account import Account
+from dashboard.access.account import FOLDER, Account, Tokens, plain_page, tokens_of
 from dashboard.access.person import Person
-from dashboard.access.plain_page import FOLDER, plain_page
 from dashboard.access.private_file import AccessFileError
 from dashboard.access.settings import Access
-from dashboard.access.tokens import Tokens, tokens_of
 from dashboard.access.users import Sessions, User, checked_user, watched_users
 from dashboard.web.admission import FairWaitingLine, reader_left
 from dashboard.web.errors import Refusal

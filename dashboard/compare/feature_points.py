@@ -24,10 +24,9 @@ from dashboard.compare.two_models import (
     of_both,
     on_one_scale,
 )
-from dashboard.features.captions import TRUST
 from dashboard.features.data import ROLES
 from dashboard.features.feature_tokens import PREDICTED
-from dashboard.features.figures import point_curves
+from dashboard.features.figures import TRUST, point_curves
 from dashboard.features.shown import FeatureView
 from dashboard.points.colours import isolating, legend_line
 from dashboard.points.controls import caption, selected_line

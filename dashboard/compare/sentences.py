@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from dashboard.compare.data import head_divergence, head_sample
 from dashboard.compare.two_models import LETTERS, MINUS, ModelPair, lettered, marked, sample_caption
 from dashboard.sentence.checkpoint import longest_typed
+from dashboard.sentence.controls import draw_ruler_of_both, draw_text
 from dashboard.sentence.encoder import TypedSentences
 from dashboard.sentence.finder import RANKINGS, Ranking, Search, ranking_by
-from dashboard.sentence.ruler import draw_ruler_of_both, draw_text
 from dashboard.sentence.sentence import Sentence, stored_sentence
 from dashboard.ui.charts import DIVERGING, NOTE, RAMP, Layout, chart, colour_bar, every, layout, square
 from dashboard.ui.controls import head_choices, info, number, other_sentences, text_input

@@ -11,9 +11,8 @@ import dash_mantine_components as dmc
 from dash import MATCH, Dash, Input, Output, dcc, html
 
 from dashboard.canvas.spec import Picture
-from dashboard.features.captions import captions
 from dashboard.features.data import ROLES, drawn_token_sets, is_drawn, token_set_title
-from dashboard.features.figures import feature_charts
+from dashboard.features.figures import captions, feature_charts
 from dashboard.features.picture import features_picture, headline, panel_texts, register, text_of
 from dashboard.features.reading import Reading
 from dashboard.features.review_choice import (

@@ -1,12 +1,17 @@
-"""Clusters of the map of heads: dots that lie together, named by what their heads attend to more than the others do."""
+"""Clusters of the map of heads: dots that lie together, named by what their heads attend to more than the others do.
 
-from collections.abc import Iterator
+An outline surrounds the dots of a cluster. Its name stands beside its dots, over few others, never over another name.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from dashboard.ui.charts import QUIET, TEXT
 from dashboard.web.results import cached
 from store import STATISTICS, Corpus
 from store.kernels.roles import UNEXPLAINED
@@ -23,6 +28,17 @@ ABOUT = (
     "name is the role whose mean share of the attention exceeds that of the other heads most, by half and by 5 points at least; “mixed” where none does. "
 )
 Floats = NDArray[np.float64]
+#: Pixels of the shorter side of the map in a narrow window, from a dot to the outline, and of a name: of a letter, and in height.
+SIDE, ROOM, LETTER, HIGH = 250, 13, 6.6, 18
+#: Directions in which an outline goes round a dot.
+_AROUND = np.linspace(0, 2 * np.pi, 16, endpoint=False)
+#: Dots that a name covers rather than another cluster, where it would seem to be that one's.
+AS_DOTS = 4
+#: Such a cost of a name beside its cluster, from which on it stands within, where that has room.
+CROWDED = AS_DOTS / 2
+#: The name of a cluster that nothing sets apart.
+MIXED = "mixed"
+FILL = "rgba(134,142,150,0.1)"
 
 
 @dataclass(frozen=True)
@@ -111,3 +127,130 @@ def _statistics(corpus: Corpus) -> Traits:
     names = [name for name in varying_statistics("all") if STATISTICS[name].unit == "share"]
     values = [corpus.head_statistic.sel(source="all", statistic=name).values.ravel() for name in names]
     return Traits([STATISTICS[name].title for name in names], np.array(values, np.float64))
+
+
+class Box(NamedTuple):
+    """A rectangle on the map, in its own units."""
+
+    left: float
+    low: float
+    right: float
+    high: float
+
+    def overlaps(self, other: "Box") -> float:
+        """The area that both cover."""
+        across = min(self.right, other.right) - max(self.left, other.left)
+        down = min(self.high, other.high) - max(self.low, other.low)
+        return max(across, 0.0) * max(down, 0.0)
+
+    def holds(self, dots: Floats) -> int:
+        """How many dots (dot, component) lie in it."""
+        x, y = dots.T
+        return int(((x > self.left) & (x < self.right) & (y > self.low) & (y < self.high)).sum())
+
+    def beyond(self, frame: "Box") -> float:
+        """How far it sticks out."""
+        sides = (frame.left - self.left, frame.low - self.low, self.right - frame.right, self.high - frame.high)
+        return sum(max(side, 0.0) for side in sides)
+
+
+@dataclass(frozen=True)
+class PlacedName:
+    """A name and the middle of where it stands."""
+
+    text: str
+    x: float
+    y: float
+
+
+def draw_clusters(figure: go.Figure, dots: Floats, clusters: Sequence[HeadCluster], taken: Sequence[Box] = ()) -> None:
+    """Outlines of clusters below the dots (dot, component), and their names outside of what is `taken`."""
+    unit = units_per_pixel(dots)
+    outlines = [outline(dots[cluster.heads], ROOM * unit) for cluster in clusters]
+    for corners in outlines:
+        figure.add_shape(
+            type="path", path=_path(corners), layer="below", fillcolor=FILL, line={"color": QUIET, "width": 1}
+        )
+    texts = [cluster.name or MIXED for cluster in clusters]
+    for name in placed_names(texts, outlines, dots, unit, taken):
+        figure.add_annotation(x=name.x, y=name.y, text=name.text, showarrow=False, font={"size": TEXT})
+
+
+def units_per_pixel(dots: Floats) -> float:
+    """How far a pixel goes on the map of these dots in a narrow window."""
+    return float(np.ptp(dots, axis=0).max()) / SIDE or 1.0
+
+
+def outline(dots: Floats, room: float) -> Floats:
+    """The corners around some dots (dot, component), at this distance from them: (corner, component)."""
+    from scipy.spatial import ConvexHull
+
+    circle = room * np.stack([np.cos(_AROUND), np.sin(_AROUND)], axis=-1)
+    points: Floats = (dots[:, None] + circle).reshape(-1, 2)
+    return points[ConvexHull(points).vertices]
+
+
+def _path(corners: Floats) -> str:
+    return "M" + "L".join(f"{x:.5f},{y:.5f}" for x, y in corners) + "Z"
+
+
+def placed_names(
+    texts: Sequence[str], outlines: Sequence[Floats], dots: Floats, unit: float, taken: Sequence[Box]
+) -> Iterator[PlacedName]:
+    """Each name beside its outline; an empty one stands nowhere."""
+    frame, around = frame_of(dots, unit), [_around(corners) for corners in outlines]
+    boxes = list(taken)
+    for number, text in enumerate(texts):
+        if not text:
+            continue
+        size = LETTER * unit * len(text), HIGH * unit
+        others = [*around[:number], *around[number + 1 :]]
+        box = min(_beside(around[number], size), key=lambda box: _cost(box, boxes, others, dots, frame))
+        if _cost(box, boxes, others, dots, frame)[-1] >= CROWDED:
+            box = next(_free(around[number], size, boxes, dots), box)
+        boxes.append(box)
+        yield PlacedName(text, (box.left + box.right) / 2, (box.low + box.high) / 2)
+
+
+def _cost(
+    box: Box, names: Sequence[Box], others: Sequence[Box], dots: Floats, frame: Box
+) -> tuple[float, float, float]:
+    """What is wrong with a place: names that it covers, how far it is out of the frame, dots and other clusters that it covers."""
+    of_others = sum(map(box.overlaps, others)) / box.overlaps(box)
+    return sum(map(box.overlaps, names)), box.beyond(frame), box.holds(dots) + AS_DOTS * of_others
+
+
+def frame_of(dots: Floats, unit: float) -> Box:
+    """The square that the map shows at least: every dot (dot, component) with its outline, and a name beside it."""
+    left, low, right, high = _around(dots)
+    across, down, half = (left + right) / 2, (low + high) / 2, max(right - left, high - low) / 2 + (ROOM + HIGH) * unit
+    return Box(across - half, down - half, across + half, down + half)
+
+
+def _around(points: Floats) -> Box:
+    (left, low), (right, high) = points.min(axis=0), points.max(axis=0)
+    return Box(float(left), float(low), float(right), float(high))
+
+
+def _beside(around: Box, size: tuple[float, float]) -> Iterator[Box]:
+    """Places above and below what is around a cluster, then left and right of it."""
+    wide, high = size
+    for middle in np.linspace(around.left, around.right, 5)[[2, 1, 3, 0, 4]].tolist():
+        for low in (around.high, around.low - high):
+            yield Box(middle - wide / 2, low, middle + wide / 2, low + high)
+    for level in np.linspace(around.low, around.high, 3).tolist():
+        for left in (around.right, around.left - wide):
+            yield Box(left, level - high / 2, left + wide, level + high / 2)
+
+
+def _free(around: Box, size: tuple[float, float], names: Sequence[Box], dots: Floats) -> Iterator[Box]:
+    """Places within what is around a cluster that cover neither a dot nor a name, from its middle outwards."""
+    wide, high = size
+    middle = (around.left + around.right - wide) / 2, (around.low + around.high - high) / 2
+    reach = max(around.right - around.left - wide, 0.0) / 2, max(around.high - around.low - high, 0.0) / 2
+    steps = sorted(np.ndindex(9, 9), key=lambda step: (step[0] - 4) ** 2 + (step[1] - 4) ** 2)
+    for across, up in steps:
+        left, low = (middle[axis] + reach[axis] * (step - 4) / 4 for axis, step in enumerate((across, up)))
+        box = Box(left, low, left + wide, low + high)
+        if not box.holds(dots) and not any(map(box.overlaps, names)):
+            yield box

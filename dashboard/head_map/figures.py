@@ -8,8 +8,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.colors import sample_colorscale
 
-from dashboard.head_map.clusters import HeadCluster
-from dashboard.head_map.outlines import LETTER, Box, draw_clusters, frame_of, units_per_pixel
+from dashboard.head_map.clusters import LETTER, Box, HeadCluster, draw_clusters, frame_of, units_per_pixel
 from dashboard.roles.shares import RoleShares, groups_by_kind, summary
 from dashboard.ui.charts import (
     LINE,

@@ -10,9 +10,8 @@ from dash import dcc, html
 from flask import Flask, Response, request
 from numpy.typing import NDArray
 
-from dashboard.models.headvis import ABOUT as ABOUT_COUNTED
-from dashboard.models.headvis import COUNTED, CountedMetrics
-from dashboard.models.trees import Tree, Trees
+from dashboard.models.trees import ABOUT as ABOUT_COUNTED
+from dashboard.models.trees import COUNTED, CountedMetrics, Tree, Trees
 from dashboard.statistics.scatter import (
     AXES,
     DOT,

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from dashboard.points.controls import FIDELITY
 from dashboard.points.picture import shown_fidelity
 from dashboard.sentence.finder import sentence_means
-from dashboard.statistics.arrival import MADE_OF, Arrival, read_arrival
 from dashboard.statistics.heads import BEHAVIOURS, HeadKind, kinds_of, largest_values
+from dashboard.statistics.reach import MADE_OF, Arrival, read_arrival
 from dashboard.statistics.shown import label_contrasts
 from dashboard.ui.controls import info
 from dashboard.ui.glossary import Term, defined, term, terms_of

@@ -38,8 +38,8 @@ from dashboard.points.search import hit_table
 from dashboard.points.shown import ShownPoints, selection_panel
 from dashboard.points.similar import SIMILAR
 from dashboard.roles.dictionary import DICTIONARY
+from dashboard.roles.dictionary import register as register_role_files
 from dashboard.roles.evidence import EVIDENCE, WORDPIECES, asks_of_all
-from dashboard.roles.files import register as register_role_files
 from dashboard.roles.head_roles import has_roles, shares_of_head, what_it_does
 from dashboard.roles.panel import read_role_panel, role_panel
 from dashboard.roles.shares import known_shares

@@ -1,4 +1,4 @@
-"""The tokens of published pictures, and of each head which tokens exchange most attention, for cards and lines without a server.
+"""What published pictures draw without a server: tokens and their strongest lines in each head, and the weights of sentences with a page.
 
 Format of the bytes of a head, little-endian: `HSL1`, then u32 tokens, lines a point, bytes a position (1 or 2); then f32 attention
 received and f32 entropy of every token; then of every token as query and as key the weights of its lines, u16, of which 65535 is
@@ -6,15 +6,21 @@ all attention; then their other ends, positions in the sentence. A point with fe
 """
 
 import struct
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from dashboard.notebook.sentence import PackedWeights, pack_weights, window_pattern
+from dashboard.overview.role_cards import example_of, heads_of_cards
 from dashboard.points.clicked_point import PARTNERS
 from dashboard.roles.evidence import patterns_of
+from dashboard.sentence.sentence import PatternOptions, stored_sentence, unhidden_units
+from dashboard.ui.theme import PALETTE, head_colours
 from store import Corpus
 from store.kernels.statistics import entropy
 from store.schema.model import ROLES
+from store.text import Window
 
 MAGIC = b"HSL1"
 #: Tokens that are drawn of a head at most: with their lines a page stays well below 1 MB.
@@ -23,6 +29,10 @@ MOST_TOKENS = 6_000
 LEVELS = 65_535
 #: Positions that one byte can hold.
 OF_BYTE = 256
+#: Sentences with a page, and tokens of one at most: as many lines as a window has room for.
+MOST_SENTENCES, SHORTEST, LONGEST = 36, 6, 24
+#: Bytes of the weights of a sentence at most.
+MOST_BYTES = 200_000
 
 
 def drawn_sentences(corpus: Corpus, most: int = MOST_TOKENS) -> int:
@@ -77,3 +87,32 @@ def encode_lines(corpus: Corpus, layer: int, head: int, sentences: int) -> bytes
         first = own.stop
     header = MAGIC + struct.pack("<3I", tokens, PARTNERS, np.dtype(dtype).itemsize)
     return header + b"".join(part.tobytes() for part in (numbers, weights, partners))
+
+
+def chosen_sentences(corpus: Corpus, count: int = MOST_SENTENCES) -> list[int]:
+    """Those of the cards of heads, then the first short ones: a uniform sample."""
+    examples = (example_of(corpus, of) for of in heads_of_cards(corpus))
+    of_cards = [example.sentence for example in examples if example]
+    sizes = corpus.sentences.row_size.values[: corpus.n_sentences]
+    short = np.flatnonzero((sizes >= SHORTEST) & (sizes <= LONGEST)).tolist()
+    return sorted(list(dict.fromkeys([*of_cards, *(short or range(len(sizes)))]))[:count])
+
+
+def sentence_files(corpus: Corpus, number: int, source: str) -> tuple[dict[str, Any], PackedWeights]:
+    """What the views draw of a sentence, see `SentenceContent` of assets/types/notebook.d.ts, and the packed weights."""
+    sentence = stored_sentence(corpus, number)
+    window = Window.at(0, len(sentence.wordpieces))
+    pattern = window_pattern(sentence, window)
+    packed = pack_weights(pattern, MOST_BYTES)
+    layers, heads, tokens = pattern.shape[:3]
+    units = [unit for unit in unhidden_units(sentence, PatternOptions())[0] if unit.positions[0] in window]
+    return {
+        "kind": "sentence",
+        "name": corpus.title,
+        "units": list(map(asdict, units)),
+        "weights": {"layers": layers, "heads": heads, "first": 0, "tokens": tokens, "levels": packed.levels},
+        "colours": head_colours(heads),
+        "palette": PALETTE,
+        "source": f"{source}; weights within {packed.error:.1g}",
+        "stem": f"{corpus.name}-sentence-{number}",
+    }, packed

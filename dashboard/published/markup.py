@@ -1,4 +1,4 @@
-"""Components of pages as HTML for a file, with links between the pages that are published.
+"""Components of pages as HTML for a file, with links between the pages that are published, and the addresses of these.
 
 What a server would have to answer is left out: controls, charts and files to be saved. A link to a page that is not published
 becomes its text.
@@ -6,7 +6,11 @@ becomes its text.
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from posixpath import relpath
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from dash import dcc
 from dash.development.base_component import Component
@@ -15,6 +19,8 @@ from markupsafe import Markup, escape
 from dashboard.ui.markup import FOLLOWED, FURTHER, HTML, flat, properties_of
 from dashboard.web.special_names import in_names_of
 from store import Corpus
+from store.phrases import whole_number
+from store.schema.model import head_name
 
 #: What an address of the dashboard is on a published page; None where it is not there.
 Address = Callable[[str], str | None]
@@ -31,6 +37,8 @@ _IN_STYLE = re.compile(r'url\("(/[^"]+)"\)')
 _CAPITAL = re.compile(r"(?=[A-Z])")
 #: Attributes of what is no link any more.
 _OF_LINK = frozenset({"href", "title", "aria-label", FOLLOWED})
+#: A field of an address of data that does not name its file: the same in all addresses of a file.
+_ALIKE = "tokens"
 
 
 def html_of(corpus: Corpus, content: Any, address: Address) -> Markup:
@@ -119,3 +127,76 @@ def _style(style: Mapping[str, Any], address: Address) -> str:
 
 def _property(name: str) -> str:
     return name if name.startswith("--") else _CAPITAL.sub("-", name).lower()
+
+
+def head_path(layer: int, head: int) -> str:
+    """The page of a head, below the folder of its model."""
+    return f"head/{head_name(layer, head).replace(' ', '')}.html"
+
+
+def sentence_path(number: int) -> str:
+    """The page of a sentence."""
+    return f"sentence/{number}.html"
+
+
+def data_path(address: str, base: str) -> str:
+    """The file of an address of data that begins with `base`: its path with what its query chooses (assets/published/picture.mjs)."""
+    parts = urlsplit(address)
+    path = PurePosixPath("data", parts.path.removeprefix(base).lstrip("/"))
+    chosen = [value for name, (value, *_) in sorted(parse_qs(parts.query).items()) if name != _ALIKE]
+    return str(path.with_name("-".join([path.stem, *chosen]) + path.suffix))
+
+
+def relative(path: str, of: str) -> str:
+    """The link from one page of the site to a path of it."""
+    file, _, section = path.partition("#")
+    return relpath(file, str(PurePosixPath(of).parent)) + (f"#{section}" if section else "")
+
+
+@dataclass(frozen=True)
+class Places:
+    """What of a model is published: its pages, and the files of addresses of data that a page asked for.
+
+    Attributes
+    ----------
+    folder
+        Of the model within the site: empty, or its name and a slash.
+    base
+        How addresses of its data begin.
+    sentences
+        Numbers of the sentences with a page.
+    asked
+        Addresses of data that pages show, by their path.
+    """
+
+    folder: str
+    base: str
+    corpus: Corpus
+    sentences: frozenset[int]
+    asked: dict[str, str] = field(default_factory=dict)
+
+    def page(self, href: str) -> str | None:
+        """The page of the site that a link of the dashboard leads to; None where it is not published."""
+        parts = urlsplit(href)
+        if parts.scheme in ("http", "https") or (parts.fragment and not parts.path):
+            return href
+        fields = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        name = parts.path.strip("/")
+        if name == "head":
+            return self.folder + head_path(int(fields.get("layer", 0)), int(fields.get("head", 0)))
+        if name == "sentence" and "text" not in fields:
+            sentence = whole_number(fields.get("sentence", "0"))  # a link leaves out what is the default
+            if sentence in self.sentences:
+                return self.folder + sentence_path(sentence)
+        return self.folder + "map.html" if name == "map" and not fields.keys() - {"model", "layer", "head"} else None
+
+    def from_page(self, path: str, href: str) -> str | None:
+        """What a link or an address of data is in the page at a path. ValueError where another address has its file."""
+        if href.startswith(self.base):
+            file = self.folder + data_path(href, self.base)
+            other = self.asked.setdefault(file, href)
+            if other != href:
+                raise ValueError(f"{file} would be the answer to {href} and to {other}.")
+            return relative(file, path)
+        page = self.page(href)
+        return page if page is None or page.startswith(("http", "#")) else relative(page, path)

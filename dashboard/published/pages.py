@@ -13,13 +13,12 @@ from dashboard.overview.page import draw as draw_overview
 from dashboard.overview.page import read as read_overview
 from dashboard.overview.role_cards import cards
 from dashboard.points.page import picture_of_heads, read_heads
-from dashboard.published.address import head_path, relative, sentence_path
-from dashboard.published.drawn import encode_lines
+from dashboard.published.drawn import encode_lines, sentence_files
 from dashboard.published.folder import SiteFolder
 from dashboard.published.heads import HeadPage, neighbours, read_head_page
 from dashboard.published.map import NO_KIND, SHAPES, Drawing, scatter_of_models
+from dashboard.published.markup import head_path, relative, sentence_path
 from dashboard.published.provenance import card, joined
-from dashboard.published.sentences import sentence_files
 from dashboard.published.site import ModelSite, Options, Page, Step, write_assets
 from dashboard.roles.shares import KINDS, NO_ROLE
 from dashboard.web.served_store import ServedStore

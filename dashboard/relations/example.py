@@ -20,10 +20,9 @@ from dashboard.relations.linked_sentences import (
     read_most_linked,
     show_link,
 )
-from dashboard.ui.controls import action, info, number
+from dashboard.ui.controls import action, info, number, ruler, rulers_of
 from dashboard.ui.deferred import DeferredPart
 from dashboard.ui.markup import heading, scrolling
-from dashboard.ui.ruler import ruler, rulers_of
 from dashboard.ui.work import watched
 from dashboard.web.results import cached
 from dashboard.web.state import LinkState

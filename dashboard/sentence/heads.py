@@ -1,4 +1,7 @@
-"""Heads that page Sentence points to: the one that it opens on, with a sentence, and all of them ranked by a token pair."""
+"""Heads that page Sentence points to: the one that it opens on, with a sentence, and all of them ranked by a token pair.
+
+A query sees every key of its sentence, unless the mask of the model hides later ones or those that are far away.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,12 +10,12 @@ from typing import Any, NamedTuple
 import dash_mantine_components as dmc
 import numpy as np
 from dash import dcc, html
+from numpy.typing import NDArray
 
 from dashboard.relations.data import BestHead, direction_titles, known_relations, links_of_pairs
 from dashboard.roles.shares import RoleShares, role_cells, role_titles
 from dashboard.sentence.finder import sentence_means
 from dashboard.sentence.picture import ShownSentence, isolated_head, numbers
-from dashboard.sentence.seen import seen_keys, why_unseen
 from dashboard.sentence.sentence import Sentence, Unit, is_short, units_of
 from dashboard.statistics.heads import BEHAVIOURS, kinds_of
 from dashboard.ui.controls import choice, info
@@ -22,6 +25,8 @@ from dashboard.web.results import cached
 from dashboard.web.state import LinkState
 from store import Corpus, Snapshot
 from store.kernels.attention import merge_words, softmax
+from store.kernels.bias import Mask, masks_of
+from store.phrases import many
 from store.schema.model import head_name
 
 #: A box as high without heads as with them.
@@ -259,3 +264,30 @@ def _reason(state: LinkState, opening: Opening) -> list[Any]:
     )
     pairs = dcc.Link([html.Bdi(best.relation), f"{in_brackets(best.relation)} pairs"], href=href, title=compared)
     return [f"follows grammar best: it links {100 * best.accuracy:.0f}% of ", pairs]
+
+
+def seen_keys(sentence: Sentence, query: int, layer: int | None = None) -> NDArray[np.bool_]:
+    """Which keys a query sees in a layer, or in any of them: (key_token,)."""
+    distance = np.arange(len(sentence.wordpieces)) - query
+    seen: NDArray[np.bool_] = np.any([mask.seen(distance) for mask in _masks(sentence, layer)], axis=0)
+    return seen
+
+
+def why_unseen(sentence: Sentence, query: int, key: int, layer: int | None = None) -> str:
+    """Why a query does not see a key in a layer, or in any of them, and what to do; empty where it does."""
+    if seen_keys(sentence, query, layer)[key]:
+        return ""
+    masks = _masks(sentence, layer)
+    if key > query and all(mask.causal for mask in masks):
+        reason = "This model's tokens see no later token"
+    else:
+        farthest = max(mask.window or 0 for mask in masks)
+        where = "" if layer is None else f" in layer {layer}"
+        reason = f"This model's tokens see none that is more than {many(farthest, 'token')} away{where}"
+    return f"{reason}. Choose a key that “{sentence.wordpieces[query]}” sees."
+
+
+def _masks(sentence: Sentence, layer: int | None) -> tuple[Mask, ...]:
+    """Those of a layer, or of all."""
+    masks = masks_of(sentence.bias, len(sentence.query))
+    return masks if layer is None else (masks[layer],)

@@ -1,22 +1,47 @@
-"""What changes over a sample of the corpus where the heads of a link do something else: a part of page Sentence, computed on demand."""
+"""What changes over a sample of the corpus where heads do something else, computed on demand on page Sentence: those of a link, and more
+and more of them as a curve, with its file.
+"""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
 from dash import html
+from flask import Flask, Response, abort, request
 
 from dashboard.roles.shares import known_shares
+from dashboard.sentence.curve import (
+    KINDS,
+    SHARES,
+    Curve,
+    CurvePoint,
+    curve_table,
+    known_orders,
+    measure_curves,
+    measured_by,
+)
 from dashboard.sentence.encoder import TypedSentences
-from dashboard.sentence.sample import EncodedSample, LinkChange, SampleChange, Sampling, Watch
-from dashboard.sentence.sample_numbers import NumberRow, number_rows
+from dashboard.sentence.sample import EncodedSample, LinkChange, NumberRow, SampleChange, Sampling, Watch, number_rows
+from dashboard.ui.charts import QUIET, SERIES, axis, chart, layout
+from dashboard.ui.charts import SHARES as SHARE_AXIS
 from dashboard.ui.controls import action, info
 from dashboard.ui.deferred import DeferredPart
-from dashboard.ui.markup import heading, scrolling
+from dashboard.ui.files import FORM, file
+from dashboard.ui.markup import Unmade, file_href, heading, scrolling, unmade_line
+from dashboard.ui.text import in_interval
 from dashboard.ui.work import current_job
 from dashboard.web.admission import Room
-from dashboard.web.context import Context
+from dashboard.web.context import Context, LinkReader
+from dashboard.web.http import BASE, corpus_of, data_link
 from dashboard.web.results import current_cache
 from dashboard.web.served_store import ServedStore
 from dashboard.web.state import Instead, LinkState, heads_numbers
 from store import Corpus
-from store.replacement import SENTENCES
+from store.phrases import many
+from store.replacement import INSTEAD, ORDERS, SENTENCES, Heads
+from store.repository.errors import NotIngested
 from store.schema.model import head_name
 
 #: Relations that are listed, and pixels of the part.
@@ -29,6 +54,24 @@ _ABOUT = (
     "The vector of a sentence is the mean of the last layer's output over the tokens of words."
 )
 _COLUMNS = ("relation", "head", "pairs", "before", "after")
+#: Pixels of the curve.
+CURVE_HEIGHT = 520
+#: Titles of the orders, with their colours and symbols; of the replacements, with their dashes.
+ORDER_TITLES: Mapping[str, str] = {
+    "explained": "best explained first",
+    "unimportant": "least important first",
+    "random": "random",
+}
+_COLOURS = dict(zip(ORDERS, (SERIES[0], SERIES[2], QUIET), strict=True))
+_SYMBOLS = dict(zip(ORDERS, ("circle", "square", "diamond"), strict=True))
+_KIND_TITLES: Mapping[Instead, str] = {"rule": "rules", "mean": "mean pattern", "even": "even", "off": "off"}
+_DASHES: Mapping[Instead, str] = {"rule": "solid", "mean": "dash", "even": "dot", "off": "dashdot"}
+_ABOUT_CURVE = (
+    f"The model runs on {SENTENCES} sentences of the corpus that no rule was fitted on, with 0, 10, 25, 50, 75 and 100% of its heads "
+    "replaced. Best explained: by the IoU of at most six rules, judged on the half of the sentences that the sample is of; the other "
+    "half gives nearly the same order. Least important: without which the loss grows least. Random: one draw, always the same. Above: how far sentence vectors "
+    "move, as a share of the distance between two sentences. Below: Spearman's correlation of the similarities of all pairs of sentences."
+)
 
 
 class Measuring(Room):
@@ -152,3 +195,145 @@ def _row(link: LinkChange) -> html.Tr:
     shares = (f"{100 * share:.0f}%" for share in (link.before, link.after))
     numbers = (html.Td(text, className="number") for text in (f"{link.pairs:,}", *shares))
     return html.Tr([html.Td(link.relation), html.Td(head_name(link.layer, link.head)), *numbers])
+
+
+@dataclass(frozen=True)
+class ShownCurves:
+    """The curves of a link, why the store cannot give the other orders, and the URL of the numbers."""
+
+    curves: list[Curve]
+    missing: list[Unmade]
+    sentences: int
+    csv: str
+
+
+def curve_panel(state: LinkState, computed: html.Div | None, *, has_rules: bool) -> list[object]:
+    """What draws the curves, and the chart, which is computed after the page."""
+    drawn = kinds_of(state)
+    offered = [kind for kind in KINDS if kind not in drawn and (kind != "rule" or has_rules)]
+    buttons = [action(INSTEAD[kind], _with(state, [*drawn, kind]), look="plain") for kind in offered]
+    shown = [
+        action(f"{INSTEAD[kind]} ✕", _with(state, [other for other in drawn if other != kind]), look="plain")
+        for kind in drawn
+    ]
+    return [
+        html.H3(["Over the number of heads", info("the curve over the number of heads", _ABOUT_CURVE)]),
+        *([html.P(["Drawn, where heads: ", *shown], className="switched-off")] if shown else []),
+        *([html.P(["Draw, where heads: ", *buttons], className="switched-off")] if buttons else []),
+        *([] if computed is None else [computed]),
+    ]
+
+
+def kinds_of(state: LinkState) -> list[Instead]:
+    """What heads do instead in the curves of a link, in the order of the buttons."""
+    written = (state.curve or "").split(".")
+    return [kind for kind in KINDS if kind in written]
+
+
+def _with(state: LinkState, kinds: list[Instead]) -> str:
+    return state.with_(curve=".".join(kind for kind in KINDS if kind in kinds) or None).href
+
+
+def read_curves(served_store: ServedStore, corpus: Corpus, state: LinkState) -> tuple[list[Curve], list[NotIngested]]:
+    """The curves of a link, measured now where they were not before; NotIngested of rules that the store does not have."""
+    orders, missing = known_orders(corpus)
+    kinds = kinds_of(state)
+    if "rule" in kinds and "explained" in missing:
+        raise missing["explained"]
+    sampling, cache = sampling_of(served_store, corpus), current_cache()
+    measure = measured_by(sampling, lambda watch: sample_as_it_is(sampling, watch))
+
+    def kept(heads: Heads, instead: Instead, watch: Watch) -> CurvePoint:
+        key = "point of a curve", tuple(heads), instead
+        point: CurvePoint = cache.get(corpus, key, lambda: measure(heads, instead, watch))
+        return point
+
+    def measured() -> list[Curve]:
+        with served_store.service(Measuring).entered():
+            return measure_curves(orders, kinds, kept, current_job().watch)
+
+    curves: list[Curve] = cache.get(corpus, ("curves", *kinds), measured)
+    return curves, list(missing.values())
+
+
+def curve_part(context: Context) -> list[object]:
+    """The chart, and below it which orders the store cannot give."""
+    corpus, state = context.corpus, context.state
+    curves, missing = read_curves(context.served_store, corpus, state)
+    csv = file_href(data_link(corpus), "curve.csv", {"curve": state.curve or ""})
+    unmade = [Unmade.of(error, context.ingest) for error in missing]
+    return draw_curves(ShownCurves(curves, unmade, SENTENCES, csv))
+
+
+CURVE = DeferredPart(
+    "curve", "what changes with the number of heads", curve_part, ("curve",), CURVE_HEIGHT + 60, shape="box"
+)
+
+
+def draw_curves(shown: ShownCurves) -> list[object]:
+    """The chart, and below it which orders the store cannot give."""
+    return [
+        *chart(
+            curve_figure(shown.curves),
+            name="curve-of-heads",
+            caption="Colour: the order of the heads; dashes: what they do instead. ",
+            label="Change of the sentence vectors, and order of their similarities, by the share of the heads that are replaced",
+            of=f"over {many(shown.sentences, 'sentence')} at most",
+            data=shown.csv,
+            height=CURVE_HEIGHT,
+        ),
+        *map(unmade_line, shown.missing),
+    ]
+
+
+def curve_figure(curves: list[Curve]) -> go.Figure:
+    """Above the change as a share of the distance between two sentences, below Spearman's correlation; a line for each curve."""
+    lines = [trace for curve in curves for trace in _lines(curve)]
+    across = {"title": "heads replaced", "tickformat": ".0%", "tickvals": list(SHARES), "anchor": "y2"}
+    above = {"title": "share of the distance", **SHARE_AXIS, "domain": [0.54, 1]}
+    drawn = layout(across, above, showlegend=True, margin={"l": 62, "r": 12, "t": 8, "b": 42})
+    drawn["yaxis2"] = axis("Spearman", showgrid=True, domain=[0, 0.46])
+    return go.Figure(lines, drawn)
+
+
+def _lines(curve: Curve) -> list[Any]:
+    """The same curve in both axes; its legend is that of the upper one."""
+    name = f"{ORDER_TITLES[curve.order]}, {_KIND_TITLES[curve.instead]}"
+    look: dict[str, Any] = {
+        "mode": "lines+markers",
+        "name": name,
+        "legendgroup": name,
+        "line": {"color": _COLOURS[curve.order], "dash": _DASHES[curve.instead], "width": 2},
+        "marker": {"symbol": _SYMBOLS[curve.order], "size": 7},
+        "x": list(SHARES),
+        "customdata": [[point.heads, point.change, in_interval(point.low, point.high, 4)] for point in curve.points],
+    }
+    heads = f"{name}, %{{customdata[0]}} heads: "
+    change = "%{y:.2%}<br>1 − cosine %{customdata[1]:.4f}%{customdata[2]}"
+    upper = go.Scatter(y=_of(curve, "of_distance"), hovertemplate=f"{heads}{change}<extra></extra>", **look)
+    lower = go.Scatter(
+        y=_of(curve, "spearman"),
+        yaxis="y2",
+        showlegend=False,
+        hovertemplate=f"{heads}%{{y:.3f}}<extra></extra>",
+        **look,
+    )
+    return [upper, lower]
+
+
+def _of(curve: Curve, name: str) -> list[float | None]:
+    numbers = [float(getattr(point, name)) for point in curve.points]
+    return [None if np.isnan(number) else number for number in numbers]
+
+
+def register(server: Flask, served_store: ServedStore) -> None:
+    """Add the route of the file."""
+
+    @server.get(f"{BASE}/curve.{FORM}")
+    def curve(snapshot: str, model: str, form: str) -> Response:
+        corpus = corpus_of(served_store, snapshot, model)
+        state = LinkState().with_(curve=LinkReader(dict(request.args), {}, []).read("curve"))
+        if not kinds_of(state):
+            abort(404, "This names no replacement. Give ?curve=rule, mean, even or off, or several with dots between.")
+        curves, _ = read_curves(served_store, corpus, state)
+        return file(iter([curve_table(curves)]), "curve", form)

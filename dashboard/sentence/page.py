@@ -14,15 +14,17 @@ from dashboard.sentence.arrival import cannot_run, lacking, run_method, waits
 from dashboard.sentence.charts import ShownMeans, positions, read_positions, sentence_mixing
 from dashboard.sentence.controls import (
     SHOWN,
+    Rulers,
     control_row,
+    draw_rulers,
+    draw_text,
     filter_group,
     main_controls,
     more_button,
     more_groups,
+    read_rulers,
     sentence_inputs,
 )
-from dashboard.sentence.curve_chart import CURVE
-from dashboard.sentence.curve_chart import register as register_curve
 from dashboard.sentence.encoder import TypedSentences, encodable_sentences, has_no_vectors, shown_sentence
 from dashboard.sentence.finder import finder, search_of
 from dashboard.sentence.heads import about_head, opened_state, opening_of, ranking_panel, selected_pair, sentence_href
@@ -30,7 +32,8 @@ from dashboard.sentence.likeness import LIKENESS, likeness_panel
 from dashboard.sentence.likeness import register as register_likeness
 from dashboard.sentence.marks import marks_notice
 from dashboard.sentence.methods import DECOMPX, MODEL_METHODS
-from dashboard.sentence.over_corpus import SAMPLED
+from dashboard.sentence.over_corpus import CURVE, SAMPLED
+from dashboard.sentence.over_corpus import register as register_curve
 from dashboard.sentence.picture import (
     ShownSentence,
     averaged_heads,
@@ -42,7 +45,6 @@ from dashboard.sentence.picture import (
 )
 from dashboard.sentence.review import REVIEW, has_review, review_button
 from dashboard.sentence.routes import register
-from dashboard.sentence.ruler import Rulers, draw_rulers, draw_text, read_rulers
 from dashboard.sentence.tree import Tree, dependency_tree, read_tree
 from dashboard.sentence.vector import VECTOR, vector_panel
 from dashboard.sentence.vector import register as register_vector

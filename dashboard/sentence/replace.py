@@ -145,7 +145,7 @@ def _as_json(found: "Dataset") -> str:
 
 
 def _as_text(corpus: Corpus, found: "SampleChange") -> str:
-    from dashboard.sentence.sample_numbers import number_rows
+    from dashboard.sentence.sample import number_rows
 
     replaced = f"{len(found.heads)} of {corpus.layers * corpus.heads} heads of {corpus.title}"
     lines = [f"{replaced}; instead, a head does: {INSTEAD[found.instead]}", "No rule was fitted on these sentences."]

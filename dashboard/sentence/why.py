@@ -8,9 +8,8 @@ from dash import html
 from numpy.typing import NDArray
 
 from dashboard.roles.shares import known_shares
-from dashboard.sentence.heads import selected_pair
+from dashboard.sentence.heads import selected_pair, why_unseen
 from dashboard.sentence.picture import ShownSentence, is_mean, isolated_head, read_shown
-from dashboard.sentence.seen import why_unseen
 from dashboard.sentence.sentence import Sentence
 from dashboard.ui.controls import info
 from dashboard.ui.deferred import DeferredPart

@@ -18,9 +18,8 @@ from dashboard.sentence.change import (
     changed_pairs,
     vector_change,
 )
-from dashboard.sentence.curve_chart import CURVE, curve_panel, kinds_of
 from dashboard.sentence.encoder import UNLIKE, TypedSentences, has_no_vectors
-from dashboard.sentence.over_corpus import SAMPLED, can_be_measured, over_corpus
+from dashboard.sentence.over_corpus import CURVE, SAMPLED, can_be_measured, curve_panel, kinds_of, over_corpus
 from dashboard.sentence.picture import isolated_head, read_shown
 from dashboard.sentence.sentence import Sentence
 from dashboard.ui.controls import action, choice, info, text_input

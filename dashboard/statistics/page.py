@@ -7,11 +7,10 @@ import numpy as np
 from dash import dcc, html
 
 from dashboard.points.controls import clear_all, filter_menu, filter_row
-from dashboard.statistics.arrival import draw_arrival
 from dashboard.statistics.data import HeadGrid, comparable_statistics, largest, written_interval
 from dashboard.statistics.heads import table_of_heads
 from dashboard.statistics.parts import Part
-from dashboard.statistics.reach import REACH
+from dashboard.statistics.reach import REACH, draw_arrival
 from dashboard.statistics.routes import register
 from dashboard.statistics.scatter import scatter
 from dashboard.statistics.sections import (

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from dashboard.points.head_tokens import columns
 from dashboard.points.point_set import Condition, parse_conditions, write_conditions
+from dashboard.statistics.figures import LabelLine
 from dashboard.statistics.parts import Part, part_of
-from dashboard.statistics.reach_figures import LabelLine
 from dashboard.ui.text import first_of
 from dashboard.ui.work import current_job
 from dashboard.web.http import data_link

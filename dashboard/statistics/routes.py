@@ -11,9 +11,9 @@ from flask import Flask, Response, request
 from numpy.typing import NDArray
 
 from dashboard.roles.shares import known_shares
-from dashboard.statistics.arrival import arrival_table
 from dashboard.statistics.data import HeadGrid, head_columns, importance_of, ranks, shown_statistic
 from dashboard.statistics.parts import Part, PartCounts, part_labels, part_of
+from dashboard.statistics.reach import arrival_table
 from dashboard.statistics.reach_data import FIELDS as REACH_FIELDS
 from dashboard.statistics.reach_data import sides_of
 from dashboard.statistics.scatter import scores_of

@@ -10,7 +10,6 @@ from dashboard.points.controls import Filter, read_filters
 from dashboard.points.head_tokens import HeadTokens, columns
 from dashboard.points.point_set import Column, Condition, parse_conditions
 from dashboard.roles.shares import RoleShares, known_shares
-from dashboard.statistics.arrival import Arrival, read_arrival
 from dashboard.statistics.data import (
     HeadGrid,
     Values,
@@ -27,7 +26,7 @@ from dashboard.statistics.data import (
 )
 from dashboard.statistics.heads import Columns, read_columns
 from dashboard.statistics.parts import REST, Part, PartCounts, PartNumbers, part_labels, part_of, sides, size_of_rest
-from dashboard.statistics.reach import REACH, reach_section
+from dashboard.statistics.reach import REACH, Arrival, reach_section, read_arrival
 from dashboard.statistics.scatter import HeadScatter, heads_inside, read_scatter
 from dashboard.statistics.sections import (
     CurveFigure,

@@ -152,7 +152,7 @@ class BrowserComponent(Component, metaclass=BrowserComponentMeta):
 class Chart(BrowserComponent):
     """Dash's `dcc.Graph`, drawn once it is near the window, else when the browser rests (assets/web/chart.mjs).
 
-    `still` is what stands there until then (`still.py`).
+    `still` is what stands there until then (`charts.py`).
     """
 
     properties = ("id", "figure", "config", "style", "still", "clickData", "selectedData")

@@ -2,7 +2,7 @@
 // one head a choice colours the points, and a click draws the lines of a point.
 //
 // Every address of the dashboard's data is a file of the site, or is answered from files that several pages share.
-// dashboard/published/address.py names the files, drawn.py has the format of the lines.
+// dashboard/published/markup.py names the files, drawn.py has the format of the lines.
 import { start as startPage } from "./page.mjs";
 import { panelElements } from "../canvas/frame.mjs";
 import { decodePoints } from "../canvas/painter.mjs";

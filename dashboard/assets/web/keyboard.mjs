@@ -1,8 +1,8 @@
 // The keyboard. Its focus stays in a control that the page replaces. Keys of the whole page: `?` opens Help, which
 // lists them, `g` and a letter opens a page, `/` goes to the search box, `c` copies the link. The list is in
-// dashboard/help_dialog.py, the letter of a page on its link.
+// dashboard/documentation.py, the letter of a page on its link.
 //
-// Help and the tour are dialogs of the shell (dashboard/help_dialog.py). The server fills them when they are opened,
+// Help and the tour are dialogs of the shell (dashboard/documentation.py). The server fills them when they are opened,
 // for the model that the page shows; the tour is read by its buttons or the arrow keys.
 import { required } from "./elements.mjs";
 

@@ -36,7 +36,7 @@ function topBeside({ top, bottom }, height) {
   return below + height + MARGIN <= window.innerHeight ? below : Math.max(MARGIN, top - APART - height);
 }
 
-/** The drawing of a term, of which the shell has one copy (dashboard/ui/term_drawings.py). @param {string} name */
+/** The drawing of a term, of which the shell has one copy (dashboard/ui/glossary.py). @param {string} name */
 function drawingOf(name) {
   const svg = makeSvg("svg", { width: 168, height: 44, class: "term-drawing", "aria-hidden": "true" });
   svg.append(makeSvg("use", { href: `#drawing-${name}` }));

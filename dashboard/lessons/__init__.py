@@ -1,1 +1,0 @@
-"""Page Lessons: what to look at first, in links."""

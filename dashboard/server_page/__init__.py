@@ -1,1 +1,0 @@
-"""Page Server: the metrics of the server as charts, for authors."""
