@@ -31,7 +31,7 @@ from dashboard.notes.address import (
     WRITING_OFF,
     NotesUnavailable,
 )
-from dashboard.notes.database import SILENT_SECONDS, Database
+from dashboard.notes.database import SILENT_SECONDS, Database, write_ahead
 from dashboard.notes.note import VERSION_TABLE, Draft
 from dashboard.notes.notes import Notes
 from dashboard.notes.search import Search
@@ -219,6 +219,26 @@ def test_readers_do_not_wait_for_a_writer_and_a_writer_waits_a_while(file: Path,
         other.execute("ROLLBACK")
     assert notes.add(ANN, HEADS, HEAD, HELLO)
     assert written.find(Search()).total == 2
+
+
+class RefusedOnce(sqlite3.Cursor):
+    """SQLite refuses the first statement at once, as where two processes switch a new file."""
+
+    is_refused = False
+
+    def execute(self, *statement: Any) -> sqlite3.Cursor:
+        if self.is_refused:
+            return super().execute(*statement)
+        self.is_refused = True
+        busy = sqlite3.OperationalError("database is locked")
+        busy.sqlite_errorcode = sqlite3.SQLITE_BUSY
+        raise busy
+
+
+def test_a_new_file_that_another_process_opens_at_the_same_time_is_waited_for(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        write_ahead(connection.cursor(RefusedOnce))
+        assert connection.execute("PRAGMA journal_mode").fetchall() == [("wal",)]
 
 
 def test_work_that_does_not_end_is_left_behind_and_others_are_refused_at_once(written: Notes, opened: Open) -> None:

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import BoundedSemaphore, Lock, Thread
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, TypeVar, cast
 from urllib.parse import quote
 
@@ -318,13 +318,30 @@ def _follow_sqlite(engine: Engine, *, writes: bool = True) -> None:
     @event.listens_for(engine, "connect")
     def connect(connection: Any, _record: object) -> None:
         connection.isolation_level = None  # Python's driver would begin transactions by itself, and later
-        settings = (f"busy_timeout={int(1000 * WRITE)}", "journal_mode=WAL", "foreign_keys=ON")
         cursor = connection.cursor()
-        for setting in settings if writes else ():
-            cursor.execute(f"PRAGMA {setting}")
+        if writes:
+            cursor.execute(f"PRAGMA busy_timeout={int(1000 * WRITE)}")
+            cursor.execute("PRAGMA foreign_keys=ON")
+            write_ahead(cursor)
         cursor.close()
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
         writes = connection.get_execution_options().get("writes")
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def write_ahead(cursor: sqlite3.Cursor) -> None:
+    """Let SQLite write ahead, so that readers do not wait for the writer. A new file is switched by one process at a time.
+
+    For this statement SQLite does not wait `busy_timeout`: it fails at once where another process switches the same file.
+    """
+    until = monotonic() + WRITE
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or monotonic() > until:
+                raise
+        sleep(0.02)
