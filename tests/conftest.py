@@ -68,6 +68,8 @@ _HEAVY = {
 #: Those of processes that a test stops, and of a server behind its proxy.
 _SLOW = {"start_code", "proxied"}
 
+#: Those that an ingest makes.
+_INGESTS = {"ingest", "default_store"}
 #: Seconds of a test, about, by what it uses or is marked with; any other takes a moment.
 _SECONDS = {"start_code": 5.0, "slow": 5.0, "heavy": 4.0, "chromium": 2.0, "default_store": 0.5, "ingest": 0.4}
 
@@ -80,15 +82,21 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what uses such a fixture: `make test` leaves out the slow ones. The longest files come first.
 
-    A process of pytest-xdist runs whole files: a long one that began last would leave the others without work.
+    A process of pytest-xdist runs whole files: a long one that began last would leave the others without work. The process
+    of the very first file makes a store, and numba compiles for it; files that need no store come after it, as every other
+    file would wait for that.
     """
     seconds: Counter[Path] = Counter()
+    with_store: set[Path] = set()
     for item in items:
         seconds[item.path] += max((_SECONDS[name] for name in _uses(item) & _SECONDS.keys()), default=0.1)
+        if not _INGESTS.isdisjoint(_uses(item)):
+            with_store.add(item.path)
         for mark, fixtures in (("slow", _SLOW), ("heavy", _HEAVY)):
             if not fixtures.isdisjoint(_uses(item)):
                 item.add_marker(mark)
-    items.sort(key=lambda item: (-seconds[item.path], item.path))
+    first = max(with_store, key=seconds.__getitem__, default=None)
+    items.sort(key=lambda item: (item.path != first, item.path in with_store, -seconds[item.path], item.path))
 
 
 def _uses(item: pytest.Item) -> set[str]:
