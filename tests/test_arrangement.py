@@ -46,6 +46,11 @@ def test_by_default_heads_stand_layer_by_layer(tiny_corpus: Corpus) -> None:
     assert (default.heads, default.packed) == ((0, 1, 2, 3), False)
 
 
+@pytest.mark.parametrize("chosen", [{"arranged": "entropy"}, {"tagged": "none"}, {"does": "next"}])
+def test_heads_that_are_sorted_or_chosen_leave_no_gaps(tiny_corpus: Corpus, chosen: dict[str, str]) -> None:
+    assert arrangement(tiny_corpus, LinkState(**chosen)).packed
+
+
 @pytest.mark.parametrize("statistic", ["to_sep", "entropy", "distance"])
 def test_a_statistic_sorts_heads_in_descending_order(tiny_corpus: Corpus, statistic: str) -> None:
     values = values_of(tiny_corpus, statistic)[list(shown(tiny_corpus, arranged=statistic))]

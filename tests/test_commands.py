@@ -69,6 +69,13 @@ def test_headscape_lists_its_commands(arguments: list[str], capsys: pytest.Captu
     assert all(f"\n  {name} " in listed for name in COMMANDS)
 
 
+def test_what_each_command_does_is_listed_in_one_column(capsys: pytest.CaptureFixture[str]) -> None:
+    headscape([])
+    listed = capsys.readouterr().out
+    before = [listed[: listed.index(command.explanation)] for command in COMMANDS.values()]
+    assert len({len(each) - each.rindex("\n") for each in before}) == 1
+
+
 def test_an_unknown_command_is_refused_in_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert headscape(["server"]) == 2
     refused = capsys.readouterr().err

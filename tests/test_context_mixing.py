@@ -200,6 +200,12 @@ def test_rows_of_every_method_sum_to_one(tokens: int, heads: int, seed: int) -> 
         np.testing.assert_allclose(roll_out([matrix] * 3).sum(axis=-1), 1, atol=1e-9)
 
 
+def test_a_rollout_of_some_queries_has_the_rows_of_a_rollout_of_all() -> None:
+    pattern = np.random.default_rng(0).dirichlet(np.ones(5), (3, 5))
+    rows = layer_matrix("rollout", pattern[:, [4, 1]], queries=np.array([4, 1]))
+    np.testing.assert_allclose(rows, ((pattern.mean(axis=0) + np.eye(5)) / 2)[[4, 1]])
+
+
 def test_shares_of_a_sentence_go_by_the_class_of_the_input_token() -> None:
     """[CLS] word word [SEP]: the first word keeps .5, and gets .1 of [CLS], .3 of the other word, .1 of [SEP]."""
     matrix = np.eye(4)

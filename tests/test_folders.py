@@ -186,6 +186,15 @@ def test_a_column_of_different_types_is_left_out_of_shards(tmp_path: Path) -> No
         read_reviews(find_data(str(tmp_path / "films")), text="year", label="label")
 
 
+def test_a_column_of_numbers_in_shards_is_no_text(tmp_path: Path) -> None:
+    for name in ("a.parquet", "b.parquet"):
+        save(tmp_path / "films", name, {"text": ["a"], "stars": [1]})
+    with pytest.raises(
+        IngestError, match=r"column 'stars' of films does not hold text but int64; columns of text: text"
+    ):
+        read_reviews(find_data(str(tmp_path / "films")), text="stars", label="label")
+
+
 def test_a_column_whose_values_do_not_fit_the_common_type_is_left_out_of_shards(tmp_path: Path) -> None:
     price = pa.array([Decimal("1.25")], pa.decimal128(5, 2))
     save(tmp_path / "films", "a.parquet", {"text": ["a"], "price": pa.nulls(1)})

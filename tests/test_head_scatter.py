@@ -3,6 +3,7 @@
 import csv
 import io
 
+import dash_mantine_components as dmc
 import numpy as np
 import pytest
 
@@ -87,6 +88,12 @@ def test_the_table_lists_the_heads_in_the_box_alone(roles_store: str) -> None:
     names = {each.children for each in components(table) if getattr(each, "href", None)}
     assert names == {"L1 H0", "L1 H1"}
     assert "2 of 4 heads in the box" in str(page)
+
+
+def test_the_ends_of_a_box_are_asked_for_in_the_unit_of_its_axis(roles_store: str) -> None:
+    page = TOPICS["statistics"].layout(resolve(ServedStore(roles_store), "statistics", "?across=to_sep&up=layer"))
+    labels = {each.label for each in components(page.above) if isinstance(each, dmc.TextInput)}
+    assert {"Across from..to, %", "Up from..to"} <= labels
 
 
 def test_the_box_can_be_taken_away(roles_store: str) -> None:

@@ -77,6 +77,12 @@ def test_a_rollout_of_some_rows_is_that_of_all(sentence: Sentence, whole: np.nda
     )
 
 
+def test_a_title_says_which_tokens_are_shown_where_one_of_two_texts_is_long(sentence: Sentence) -> None:
+    two = replace(sentence, segment=(np.arange(TOKENS) >= 100).astype(np.uint8))
+    title = sentence_picture(shown(two, show="matrix", pair="ab"))["title"]
+    assert title.endswith(", queries: tokens 1 to 100 of 100, keys: tokens 1 to 128 of 300")
+
+
 def test_a_mask_is_that_of_the_positions_of_the_window(sentence: Sentence) -> None:
     masked = replace(sentence, bias=AttentionBias([LayerBias(Mask(window=20))] * 2))
     weights = shown_pattern(masked, PatternOptions(window=200, keywindow=150), layer=0).weights[0]

@@ -289,6 +289,17 @@ def test_the_length_of_a_streamed_answer_is_counted(log: Path) -> None:
     assert entries(log)[-1]["bytes"] == 8
 
 
+def test_a_request_that_ends_before_its_answer_begins_is_counted_as_an_error_of_the_server() -> None:
+    def application(*_: object) -> list[bytes]:
+        raise SystemExit
+
+    metrics = Metrics()
+    with pytest.raises(SystemExit):
+        WatchedApplication(application, metrics, None)({"REQUEST_METHOD": "GET"}, lambda *_: None)  # type: ignore[arg-type, return-value]
+    text = metrics.text().decode()
+    assert value(text, "headscape_requests_total", route="none", method="GET", status="5xx") == 1
+
+
 class Enough(BaseException):
     """Ends what measures a worker."""
 

@@ -70,6 +70,11 @@ def test_the_title_of_a_picture_states_its_tokens_and_its_fidelity(tiny_corpus: 
     assert f"Spearman {float(fidelity.sel(judged='held_out')):.2f} on held-out sentences" in title
 
 
+def test_the_first_view_is_drawn_where_none_is_named(two_views: store.Corpus) -> None:
+    assert two_views.views == ["pca-exact-2d", "pca-exact-3d"]
+    assert {trace.type for trace in headscape.show(two_views, 0, 1, tokens=10).data} == {"scatter"}
+
+
 def test_a_view_in_three_dimensions_is_drawn_in_space(two_views: store.Corpus) -> None:
     figure = headscape.show(two_views, 0, 1, view="pca-exact-3d", tokens=10)
     assert [trace.type for trace in figure.data] == ["scatter3d", "scatter3d"]

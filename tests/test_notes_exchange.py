@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -360,6 +361,17 @@ def test_the_command_exports_and_imports(content: bytes, tmp_path: Path, capsys:
     assert main(["export", str(tmp_path / "again.json"), place]) == 0
     assert (tmp_path / "again.json").read_bytes() == content
     assert (tmp_path / "again.json").stat().st_mode & 0o777 == 0o600  # it names people
+
+
+def test_a_dash_imports_from_standard_input_and_exports_to_standard_output(
+    content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(content)))
+    place = f"--notes={tmp_path / 'new.sqlite3'}"
+    assert main(["import", "-", place]) == 0
+    capsys.readouterr()
+    assert main(["export", "-", place]) == 0
+    assert capsys.readouterr().out.encode() == content
 
 
 @pytest.mark.parametrize(

@@ -361,6 +361,11 @@ def test_a_model_within_that_of_another_library_is_read(
     assert found.identical(expected)
 
 
+def test_a_long_text_is_shown_from_the_token_that_is_asked_for(bert: Any, tokenizer: Any) -> None:
+    widget = headscape.sentence(bert, tokenizer, "film " * 128, first=2)
+    assert "tokens 3 to 130 of 130" in widget.content["source"]
+
+
 def test_a_model_that_compiles_itself_is_read(bert: Any, tokenizer: Any) -> None:
     expected = headscape.sentence(bert, tokenizer, TEXT).pattern
     bert.compile(backend="eager")

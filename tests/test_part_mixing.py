@@ -1,11 +1,14 @@
 """Mixing ratios and attention to [SEP] of parts of the corpus, against sums spelled out sentence by sentence."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
 import numpy as np
 import pytest
 
 from dashboard.statistics.parts import part_of
 from store import Corpus
-from store.means import ChosenTokens, part_means
+from store.means import ChosenTokens, _one_ahead, part_means
 from store.schema.corpus import CLS, SEP
 from tests.counts import counted
 from tests.stores import BLOCK
@@ -65,3 +68,17 @@ def test_no_more_than_a_number_of_a_block_is_read_at_once(tiny_corpus: Corpus) -
     values = stored.values[..., tiny_corpus.rows].astype(np.float64)
     np.testing.assert_allclose(means, by_hand(values, tiny_corpus, part.rows), rtol=1e-3)
     assert len(pieces) == len(stored) * len(np.unique(tiny_corpus.rows[part.rows] // BLOCK))
+
+
+def test_the_next_block_is_read_before_the_numbers_of_a_block_are_handed_out() -> None:
+    begun = [Event(), Event()]
+
+    def work(item: int) -> int:
+        begun[item].set()
+        return item
+
+    with ThreadPoolExecutor(1) as pool:
+        results = _one_ahead(pool, work, [0, 1])
+        assert next(results) == 0
+        assert begun[1].wait(timeout=10)
+        assert list(results) == [1]

@@ -8,7 +8,16 @@ from scipy.linalg import orthogonal_procrustes
 from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 
-from store.kernels.projection import align, fit_pca, place, place_by_neighbours, recall, screen_distance, spearman
+from store.kernels.projection import (
+    align,
+    cosine_distance,
+    fit_pca,
+    place,
+    place_by_neighbours,
+    recall,
+    screen_distance,
+    spearman,
+)
 
 
 def stretched_points(points: int = 200, seed: int = 0) -> np.ndarray:
@@ -163,6 +172,13 @@ def test_screen_distance_is_the_euclidean_one_of_scipy() -> None:
     query, key = random_rows(3, 5, 2), random_rows(3, 7, 2, seed=1)
     expected = [cdist(head_query, other) for head_query, other in zip(query, key, strict=True)]
     np.testing.assert_allclose(screen_distance(query, key), expected)
+
+
+def test_cosine_distance_is_that_of_scipy_whatever_the_lengths_of_queries_and_keys() -> None:
+    query, key = random_rows(3, 5, 4), 10 * random_rows(3, 7, 4, seed=1) - 5
+    query[:, 2] *= 100
+    expected = [cdist(*both, metric="cosine") for both in zip(query, key, strict=True)]
+    np.testing.assert_allclose(cosine_distance(query, key), expected)
 
 
 def test_spearman_is_the_mean_of_the_rows_of_scipy() -> None:

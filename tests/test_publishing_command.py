@@ -67,3 +67,10 @@ def test_an_address_of_a_site_without_http_is_refused(url: str, capsys: pytest.C
     with pytest.raises(SystemExit):
         publish.main(["no-store", f"--url={url}"])
     assert f"{url!r} is no address of a site. Give one such as https://example.org/heads" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flag", ["--tokens=0", "--sentences=0"])
+def test_a_count_of_zero_is_refused(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        publish.main(["no-store", flag])
+    assert "0 is below 1" in capsys.readouterr().err

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dash import html
 
 from dashboard.app import create_app
 from dashboard.overview.role_cards import role_heads
@@ -118,6 +119,14 @@ def test_page_heads_shows_the_heads_in_which_a_test_finds_the_role(corpus: Corpu
 
 def test_page_heads_of_a_store_without_roles_shows_no_head_of_a_role(tiny_corpus: Corpus) -> None:
     assert arrangement(tiny_corpus, LinkState(does="next")).heads == ()
+
+
+def test_each_row_of_the_table_of_heads_has_a_cell_for_the_role(roles_store: str) -> None:
+    page = TOPICS["statistics"].layout(resolve(ServedStore(roles_store), "statistics", ""))
+    [table] = (each for each in components(page.above) if getattr(each, "className", "") == "rows heads stacked cards")
+    rows = [each for each in components(table) if isinstance(each, html.Tr)]
+    assert len(rows) > 2
+    assert len({len(row.children) for row in rows}) == 1
 
 
 def test_the_map_is_coloured_by_roles_where_the_store_has_them(roles_store: str) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import logsumexp
 
 from store.kernels.bias import EVERY_KEY, Mask
 from store.kernels.rule_fit import RIDGE, Entries, Judge, Library, fit_weights
@@ -83,6 +84,13 @@ def test_what_a_query_does_not_see_takes_no_weight_however_large_its_logit() -> 
     weights, log_sums = entries.softmax(np.array([-200, 0, 1, 1], np.float32))
     np.testing.assert_array_equal(weights, [1, 0, 0.5, 0.5])
     np.testing.assert_allclose(log_sums, [-200, 1 + np.log(2)])
+
+
+def test_the_sum_of_the_exponentials_of_a_row_is_that_of_scipy_however_large_its_logits() -> None:
+    logits = np.array([3, -2, 500, 501, 0, 0, -90, -91, -92, 7, 8, 9, 1000, 0, -1000], np.float64)
+    entries = Entries.of_lengths([1, 1, 2, 3])
+    rows = np.split(logits, entries.start[1:])
+    np.testing.assert_allclose(entries.log_sums(logits), [logsumexp(row) for row in rows])
 
 
 def test_no_sentence_has_no_pattern() -> None:

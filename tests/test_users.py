@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import stat
 import threading
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.access.__main__ import main
-from dashboard.access.private_file import AccessFileError
+from dashboard.access.private_file import AccessFileError, Watched
 from dashboard.access.users import add_user, change_user, checked_user, remove_user, watched_users
 from tests.access import PASSWORD, cheap_passwords  # noqa: F401
 
@@ -76,6 +77,15 @@ def test_a_change_is_seen_at_once(file: Path) -> None:
     assert users.value["ada"].stamp != stamp
     remove_user(file, "ada")
     assert users.value == {}
+
+
+def test_a_file_that_is_edited_in_place_to_the_same_size_is_read_again(tmp_path: Path) -> None:
+    edited = tmp_path / "number"
+    watched = Watched(edited, int, "")
+    for moment, content in enumerate((b"1", b"2")):
+        edited.write_bytes(content)
+        os.utime(edited, (moment, moment))  # two writes may fall into one tick of the clock
+        assert watched.value == int(content)
 
 
 def test_users_added_at_the_same_time_are_all_there(file: Path) -> None:

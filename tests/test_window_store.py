@@ -11,6 +11,7 @@ from store import Corpus, open_corpus
 from store.hypothesis import HypothesisSentence
 from store.kernels.bias import EVERY_KEY
 from store.kernels.rules import RULES
+from store.replacement import RulePatterns, RuleReader
 from store.rules import chosen_rules, predict
 from tests.every_family import make_families
 
@@ -103,6 +104,14 @@ def test_an_even_pattern_in_place_of_a_head_stays_within_its_window(corpus: Corp
     np.testing.assert_allclose(patterns[heads[0]], 1 / 9)
     near = near_pairs(9)
     np.testing.assert_allclose(patterns[heads[1]], near / near.sum(axis=1, keepdims=True), rtol=1e-6)
+
+
+def test_rules_in_place_of_a_head_see_what_its_layer_sees(corpus: Corpus, long: int) -> None:
+    heads = ((NEAR[0], 0), (WHOLE[0], 1))
+    patterns = RulePatterns(RuleReader(corpus, [long]), heads).patterns(long)
+    for (layer, head), pattern in zip(heads, patterns, strict=True):
+        expected = corpus.predicted_pattern(long, layer=layer, head=head).values
+        np.testing.assert_allclose(pattern, expected, rtol=1e-4)
 
 
 def test_a_role_names_no_key_beyond_the_window_of_its_layer(corpus: Corpus, long: int) -> None:
