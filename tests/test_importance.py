@@ -7,11 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from transformers import BertForMaskedLM
 
 import store
-from ingest.heads.importance import SilencedModel
+from ingest.heads.importance import NO_ANSWER, SilencedModel, masked_task
+from ingest.run.checkpoint import find_checkpoint
+from ingest.text.blocks import Block
 from store.replacement import ordered_heads
 from store.repository.errors import StoreError
+from store.schema.corpus import CLS, SEP
 from store.verify import verify
 from tests.interruption import interrupted
 from tests.stores import Ingest
@@ -67,6 +72,22 @@ def test_every_head_has_a_change(judged_store: str) -> None:
     change = store.open_corpus(judged_store).importance.change
     assert change.dims == ("layer", "head")
     assert (change.values != 0).all()
+
+
+def test_the_loss_without_a_head_is_that_of_transformers_without_its_weights_in_the_projection(
+    guessing_model: Path,
+) -> None:
+    flags = np.array([CLS, *[0] * 10, SEP], np.uint8)
+    sentence = Block(0, 12, np.array([12], np.int32), np.arange(20, 32, dtype=np.int32), flags)
+    task = masked_task(sentence, mask_id=4, seed=0)
+    checkpoint = find_checkpoint(str(guessing_model))
+    loss = SilencedModel(checkpoint, "mlm", device=torch.device("cpu")).loss(task, (1, 1))
+    bare = BertForMaskedLM.from_pretrained(guessing_model).eval()
+    answers = torch.from_numpy(np.where(task.answer == NO_ANSWER, -100, task.answer))[None]
+    with torch.no_grad():
+        bare.bert.encoder.layer[1].attention.output.dense.weight[:, 8:16] = 0
+        expected = bare(torch.from_numpy(task.block.token_ids)[None], labels=answers).loss
+    assert loss == pytest.approx(float(expected), rel=1e-5)
 
 
 def test_readers_learn_of_which_loss_and_of_how_many_sentences(judged_store: str) -> None:

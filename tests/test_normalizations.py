@@ -201,6 +201,11 @@ def test_with_few_pairs_there_is_no_scale(tiny_corpus: store.Corpus) -> None:
     np.testing.assert_allclose(shift.sel(normalization="scaled"), shift.sel(normalization="centroid"), rtol=1e-5)
 
 
+def test_layers_and_heads_are_numbered(corpus: store.Corpus, constants: xr.Dataset) -> None:
+    for name in ("layer", "head"):
+        assert constants[name].values.tolist() == list(range(corpus.query.sizes[name]))
+
+
 def test_every_normalization_is_explained(constants: xr.Dataset) -> None:
     assert constants.normalization.values.tolist() == list(NORMALIZATIONS)
     assert constants.attrs["fitted_on"].startswith("the first ")
