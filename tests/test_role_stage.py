@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -124,13 +125,27 @@ def _share_of_one(group: zarr.Group) -> None:
     array_of(group, "share")[0, 0, 0] += 0.1
 
 
+def _below_zero(group: zarr.Group) -> None:
+    for role, change in enumerate((-2, 2)):
+        array_of(group, "share")[role, 0, 0] += change
+
+
+def _overlap(group: zarr.Group) -> None:
+    array_of(group, "iou")[0, 0, 0] = 1.5
+
+
 def _bias(group: zarr.Group) -> None:
     array_of(group, "bias")[0, 0, 0] = 7
 
 
 @pytest.mark.parametrize(
     ("change", "finding"),
-    [(_share_of_one, "the shares of the roles are not parts of a whole"), (_bias, "the biases of roles in sentence")],
+    [
+        (_share_of_one, "the shares of the roles are not parts of a whole"),
+        (_below_zero, "the shares of the roles are not parts of a whole"),
+        (_overlap, "an overlap of rules with attention is not between 0 and 1"),
+        (_bias, "the biases of roles in sentence"),
+    ],
 )
 def test_numbers_that_contradict_the_attention_are_found(
     change: Callable[[zarr.Group], None], finding: str, corpus: store.Corpus, roles_store: str, tmp_path: Path
@@ -176,6 +191,24 @@ def test_sentences_without_words_leave_numbers_unknown_and_raise_nothing(
     total = computed["share"].sum(axis=0)
     assert np.isnan(total).all() or total == pytest.approx(1)
     assert np.isfinite(computed["iou"]).all()
+
+
+def test_rules_without_tables_do_not_know_the_word_that_a_head_attends_to() -> None:
+    """A head that attends to one wordpiece, wherever it stands."""
+    generator, word, sentences = np.random.default_rng(0), 7, 8
+    tokens = []
+    for _ in range(sentences):
+        ids = np.r_[0, generator.integers(2, word, 8), 1]
+        ids[generator.integers(1, 9)] = word
+        tokens.append(replace(bare_sentence(CLS, *[0] * 8, SEP), token_id=ids))
+    bench = RuleBench(RuleSentences(np.arange(4), np.arange(4, 8), sentences), tokens, words=False, seed=0)
+    query = np.ones((1, 10, 4), np.float32)
+    vectors = [(query, query * np.where(each.token_id == word, 3, 0)[:, None].astype(np.float32)) for each in tokens]
+    sums = TableSums(np.arange(word + 1), word + 1, 1, 4)
+    for (queries, keys), each in zip(vectors, tokens, strict=True):
+        sums.add(queries, keys, TokenRows(each.token_id, each.token_id, each.is_word, np.array([10])))
+    overlap = dict(zip(RULE_SETS, bench.layer(vectors, sums.tables())["iou"][:, 0].tolist(), strict=True))
+    assert overlap["six"] > 0.9 > 0.2 > overlap["without_tables"]
 
 
 def test_results_can_be_saved(corpus: store.Corpus, tmp_path: Path) -> None:

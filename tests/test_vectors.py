@@ -172,16 +172,16 @@ def test_more_sentences_are_only_counted(
 
 
 def test_a_store_with_all_vectors_keeps_them_and_counts_new_sentences(
-    few: str, ingest: Ingest, part: store.Corpus, tiny_corpus: store.Corpus
+    tmp_path: Path, ingest: Ingest, part: store.Corpus, tiny_corpus: store.Corpus
 ) -> None:
-    """Of the sentences that it had, the intervals need sums that are found in their stored statistics."""
-    held = store.open_corpus(few).n_sentences
-    grown = store.open_corpus(ingest(Path(few), vectors="1"))
+    """Of the blocks that it had, two or more, the intervals need sums that are found in their stored statistics."""
+    held = store.open_corpus(ingest(tmp_path, sentences=30)).n_sentences
+    grown = store.open_corpus(ingest(tmp_path, vectors="1"))
     assert held <= grown.n_sentences < grown.counted_sentences == 40
     np.testing.assert_allclose(grown.head_statistic, tiny_corpus.head_statistic, rtol=1e-6)
     np.testing.assert_allclose(grown.head_interval, part.head_interval, rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(grown.layer_interval, part.layer_interval, rtol=1e-4, atol=1e-6)
-    assert list(verify(store.open_snapshot(few))) == []
+    assert list(verify(store.open_snapshot(str(tmp_path)))) == []
 
 
 def test_pictures_alone_encode_no_more_vectors(copy: Path, ingest: Ingest, part: store.Corpus) -> None:
