@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -366,7 +367,7 @@ def test_the_command_exports_and_imports(content: bytes, tmp_path: Path, capsys:
 def test_a_dash_imports_from_standard_input_and_exports_to_standard_output(
     content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(content)))
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(content)))
     place = f"--notes={tmp_path / 'new.sqlite3'}"
     assert main(["import", "-", place]) == 0
     capsys.readouterr()
