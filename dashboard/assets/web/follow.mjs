@@ -24,7 +24,7 @@ async function pageOf(response) {
 }
 
 /**
- * The page that `assets/first_page.js` has asked for; asked for anew where something else than the server has answered.
+ * The page that `assets/early_page.js` has asked for; asked for anew where something else than the server has answered.
  * @param {FirstPage} asked
  */
 async function firstPage({ request, wait, ending, response }) {
