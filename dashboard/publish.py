@@ -67,6 +67,7 @@ def _write(options: argparse.Namespace, write: Callable[[str, Path, argparse.Nam
 def _publish(store: str, place: Path, options: argparse.Namespace) -> str:
     """Write the site, and say what it is."""
     check_extra("dashboard")
+    check_extra("notebook")  # a published sentence is drawn as a widget draws it
     from dashboard.app import create_app
     from dashboard.notes.address import notes_address
     from dashboard.published.folder import check_place, new_site

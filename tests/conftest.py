@@ -80,11 +80,11 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what uses such a fixture: `make test` leaves out the slow ones. The longest files come first.
+    """Mark what uses such a fixture: `make test` leaves out the slow ones. Order the files.
 
-    A process of pytest-xdist runs whole files: a long one that began last would leave the others without work. The process
-    of the very first file makes a store, and numba compiles for it; files that need no store come after it, as every other
-    file would wait for that.
+    A process of pytest-xdist runs whole files. That of the first file makes a store, and numba compiles for it; files that
+    need no store come next, as every other file would wait for that. Among the others the longest come first: one that began
+    last would leave the other processes without work.
     """
     seconds: Counter[Path] = Counter()
     with_store: set[Path] = set()
@@ -95,7 +95,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for mark, fixtures in (("slow", _SLOW), ("heavy", _HEAVY)):
             if not fixtures.isdisjoint(_uses(item)):
                 item.add_marker(mark)
-    first = max(with_store, key=seconds.__getitem__, default=None)
+    first = min(with_store, key=lambda path: (-seconds[path], path), default=None)
     items.sort(key=lambda item: (item.path != first, item.path in with_store, -seconds[item.path], item.path))
 
 

@@ -231,7 +231,7 @@ class RefusedOnce(sqlite3.Cursor):
             return super().execute(*statement)
         self.is_refused = True
         busy = sqlite3.OperationalError("database is locked")
-        busy.sqlite_errorcode = sqlite3.SQLITE_BUSY
+        busy.sqlite_errorcode = sqlite3.SQLITE_BUSY_RECOVERY
         raise busy
 
 

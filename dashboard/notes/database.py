@@ -47,6 +47,8 @@ EVERY_NOTE = 60.0
 SILENT_SECONDS = 5.0
 #: Pieces of work at a time, each with a connection.
 CONNECTIONS = 4
+#: Bits of SQLite's code of an error that say of which kind it is; the others say why.
+_KIND = 0xFF
 #: PostgreSQL's lock under which one process migrates.
 _MIGRATION = 0x68656164
 _POSTGRES = {
@@ -342,6 +344,6 @@ def write_ahead(cursor: sqlite3.Cursor) -> None:
             cursor.execute("PRAGMA journal_mode=WAL")
             return
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or monotonic() > until:
+            if error.sqlite_errorcode & _KIND != sqlite3.SQLITE_BUSY or monotonic() > until:
                 raise
         sleep(0.02)

@@ -260,7 +260,7 @@ _TO_SELF = list(STATISTICS).index("to_self")
 
 @dataclass(frozen=True)
 class CountedMixing:
-    """The output projection of a layer as `store.kernels.attention` needs it.
+    """The output projection of a layer as `store.kernels.mixing` needs it.
 
     Attributes
     ----------

@@ -291,7 +291,7 @@ interface Asked {
   wait: string;
 }
 
-/** What `first_page.js` has asked; the response is null where the server was not reached. */
+/** What `early_page.js` has asked; the response is null where the server was not reached. */
 interface FirstPage extends Asked {
   response: Promise<Response | null>;
 }
