@@ -10,7 +10,7 @@ from store.process import check_extra, end
 from store.repository.errors import StoreError, check_head
 
 if TYPE_CHECKING:
-    from dashboard.exchange import HeadOfSentences
+    from dashboard.exchange.files import HeadOfSentences
     from dashboard.published.folder import SiteFolder
     from dashboard.published.provenance import Terms
     from store import Corpus
@@ -48,7 +48,7 @@ def _export(store: str, place: Path, options: argparse.Namespace) -> str:
 
 
 def _write_tree(corpus: "Corpus", folder: "SiteFolder", sentences: int, terms: "Terms") -> str:
-    from dashboard.exchange import write_tree
+    from dashboard.exchange.files import write_tree
 
     write_tree(corpus, folder, sentences, terms, _Told())
     without = "" if terms.text else ", without sentences and tokens"
@@ -58,7 +58,7 @@ def _write_tree(corpus: "Corpus", folder: "SiteFolder", sentences: int, terms: "
 def _write_data_set(corpus: "Corpus", folder: "SiteFolder", of: "HeadOfSentences", terms: "Terms") -> str:
     from datasets import disable_progress_bars, enable_progress_bars
 
-    from dashboard.exchange import data_set
+    from dashboard.exchange.files import data_set
 
     made = data_set(corpus, of, terms, _Told())
     disable_progress_bars()
@@ -80,7 +80,7 @@ class _Told:
 
 
 def _head(corpus: "Corpus", options: argparse.Namespace, sentences: int) -> "HeadOfSentences":
-    from dashboard.exchange import HeadOfSentences
+    from dashboard.exchange.files import HeadOfSentences
 
     if options.layer is None or options.head is None:
         raise StoreError("A data set is of one head. Give --layer and --head.")

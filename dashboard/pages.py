@@ -20,7 +20,7 @@ from dashboard.canvas.spec import Picture
 from dashboard.compare.page import COMPARE
 from dashboard.features.page import FEATURES
 from dashboard.head_map.page import HEAD_MAP
-from dashboard.lessons import LESSONS
+from dashboard.lessons.page import LESSONS
 from dashboard.models.page import MODELS
 from dashboard.notes.page import NOTES, notes_version
 from dashboard.overview.page import OVERVIEW
@@ -30,7 +30,7 @@ from dashboard.relations.page import RELATIONS
 from dashboard.sentence.charts import head_positions
 from dashboard.sentence.page import SENTENCE
 from dashboard.sentence.replaced_head import REPLACED, is_asked, replaced_head
-from dashboard.server_page import SERVER
+from dashboard.server_page.page import SERVER
 from dashboard.statistics.head_panel import head_statistics
 from dashboard.statistics.page import STATISTICS_OF_HEADS
 from dashboard.store_page.page import STORE_PAGE

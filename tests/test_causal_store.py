@@ -9,7 +9,7 @@ import transformers
 
 from dashboard.compare.data import statistic_of
 from dashboard.compare.two_models import ModelPair
-from dashboard.lessons import lessons_of
+from dashboard.lessons.lessons import lessons_of
 from dashboard.programs.tools import StoreTools
 from dashboard.publish import main
 from dashboard.relations.example import MarkedPair, rank_heads

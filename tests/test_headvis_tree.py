@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dashboard.exchange import LONGEST, OF_EACH, OF_LAST, sampled_sentences
+from dashboard.exchange.files import LONGEST, OF_EACH, OF_LAST, sampled_sentences
 from dashboard.export import main
 from headscape import headvis_metrics
 from store import Corpus, open_corpus

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.lessons import Lesson, read
+from dashboard.lessons.lessons import Lesson
+from dashboard.lessons.page import read
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
 from store import Corpus

@@ -18,7 +18,7 @@ from dashboard.access.person import Person, sign_request
 from dashboard.app import create_app
 from dashboard.monitoring.metrics import Metrics
 from dashboard.monitoring.monitor import MOST_SAMPLES, SAMPLE_SECONDS, History, Monitor, Sample, quantile, sample
-from dashboard.server_page import last_hour, routes
+from dashboard.server_page.page import last_hour, routes
 from dashboard.web.served_store import ServedStore
 from tests.bench.browser import server_process
 from tests.bench.reloads import reload, wait_until, workers

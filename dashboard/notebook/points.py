@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from pandas import DataFrame
 
 from dashboard.canvas.spec import FileSource, Panel, Picture, draw_panels, encode_points, grid_tokens
-from dashboard.notebook.widget import Choice, State, Widget, checked
+from dashboard.notebook.state import Choice, State, checked
+from dashboard.notebook.widget import Widget
 from dashboard.points.clicked_point import focus
 from dashboard.points.head_tokens import HeadTokens
 from dashboard.points.lasso import Lasso

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dashboard.notebook.sentence import PackedWeights, pack_weights, window_pattern
+from dashboard.notebook.weights import PackedWeights, pack_weights, window_pattern
 from dashboard.overview.role_cards import example_of, heads_of_cards
 from dashboard.points.clicked_point import PARTNERS
 from dashboard.roles.evidence import patterns_of

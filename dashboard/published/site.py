@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from dashboard.canvas.spec import Picture
-from dashboard.notebook.widget import script
+from dashboard.notebook.modules import script
 from dashboard.published.drawn import (
     MOST_SENTENCES,
     MOST_TOKENS,

@@ -36,7 +36,7 @@ VERSION = "Headscape-Version"
 SCRIPTS = ("dash", "dash-mantine-components", "plotly")
 #: Assets that the page names itself, where Dash would add a script for each.
 NAMED = r"(color_scheme|early_page)\.js|\.mjs$|(notebook|published)\.css$"
-#: Folders and sheets that no page has: a notebook and a published site get them from `dashboard.notebook.widget`.
+#: Folders and sheets that no page has: a notebook and a published site get them from `dashboard.notebook.modules`.
 ELSEWHERE = ("notebook", "published")
 #: Dash starts when the modules have run: they are deferred, and this event comes after them.
 RENDERER = 'document.addEventListener("DOMContentLoaded", () => new DashRenderer());'

@@ -7,7 +7,7 @@ import { Views } from "../sentence/views.mjs";
 import { make } from "../web/elements.mjs";
 
 /**
- * What `dashboard/notebook/sentence.py` has packed.
+ * What `dashboard/notebook/weights.py` has packed.
  * @param {DataView} packed @param {PackedShape} shape
  * @returns {Promise<StoredWeights>}
  */

@@ -1,27 +1,18 @@
-"""Page Lessons: what is worth a look in this model and corpus, each lesson a title, what to look for, and links to it."""
+"""Lessons that a store has something for: a title, what to look for, and links to it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dash import dcc, html
-
 from dashboard.relations.data import BestHead, known_relations
 from dashboard.relations.found_words import PRONOUN
 from dashboard.statistics.heads import kinds_of, mean_divergence, special_statistic
-from dashboard.topic import Topic, read_then_draw
-from dashboard.ui.markup import Page
 from dashboard.ui.text import in_brackets, spell
-from dashboard.web.bounds import on_same_corpus
-from dashboard.web.context import Context
 from dashboard.web.state import LinkState
 from store import Corpus
 from store.repository.errors import NotIngested
 from store.schema.model import head_name
 from store.words import COREFERENCE
 
-HOW = "Each lesson is a link and a sentence of what to look for. Lessons for which this store has nothing are left out."
-#: The tag of notes on saved views that are lessons.
-TAG = "lesson"
 #: Labels of a direct object, in the schemes of grammar that there are.
 _OBJECTS = ("dobj", "obj")
 #: What is typed. The capybara is the sentence of a reader whose question this page answers.
@@ -36,47 +27,6 @@ class Lesson:
     title: str
     look_for: str
     links: Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class LessonsPage:
-    """The lessons of this store, and the link to those that people of this server have saved."""
-
-    lessons: Sequence[Lesson]
-    saved: str
-
-
-def read(context: Context) -> LessonsPage:
-    """The lessons that the shown model and corpus have something for."""
-    corpus, state = context.corpus, context.state
-    others = on_same_corpus(context.snapshot, corpus)
-    saved = LinkState(page="notes", model=state.model, snapshot=state.snapshot, about="view", tag=TAG).href
-    return LessonsPage(list(lessons_of(corpus, state, others)), saved)
-
-
-def draw(page: LessonsPage) -> Page:
-    """The list of lessons."""
-    below = html.P(
-        [
-            "To make a lesson of your own: save a view under Notes with the tag “lesson”. It stands among the ",
-            dcc.Link("lessons of this server", href=page.saved),
-            ".",
-        ],
-        className="caption",
-    )
-    return Page(
-        above=[
-            html.H1("Lessons"),
-            html.P(HOW, className="how-to-read"),
-            html.Ol(list(map(_lesson, page.lessons)), className="lessons"),
-            below,
-        ]
-    )
-
-
-def _lesson(lesson: Lesson) -> html.Li:
-    links = [part for text, href in lesson.links for part in (" · ", dcc.Link(text, href=href))][1:]
-    return html.Li([html.H2(lesson.title), html.P(lesson.look_for), html.P(links)])
 
 
 def lessons_of(corpus: Corpus, state: LinkState, others: Sequence[str]) -> Iterator[Lesson]:
@@ -231,12 +181,3 @@ def _is_english(corpus: Corpus) -> bool:
     letters = [letter for letter in corpus.counted_text(0) if letter.isalpha()]
     small = sum(letter.isascii() and letter.islower() for letter in letters)
     return small > len(letters) / 2
-
-
-LESSONS = Topic(
-    name="lessons",
-    title="Lessons",
-    letter="l",
-    docs="statistics.md#heads-beside-heads",
-    layout=read_then_draw(read, draw),
-)

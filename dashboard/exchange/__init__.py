@@ -1,0 +1,1 @@
+"""Heads as files of other tools: a tree of HeadVis, a data set of `datasets`."""

@@ -1,0 +1,1 @@
+"""Page Lessons: what to look at first, in links."""

@@ -1,0 +1,1 @@
+"""Page Server: the metrics of the server as charts, for authors."""
