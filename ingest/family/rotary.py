@@ -111,7 +111,7 @@ class JinaEmbeddingsV3(NomicBert):
 
 
 class RotaryParts(BertParts):
-    """Modules of a `transformers.NomicBertModel` or `JinaEmbeddingsV3Model`."""
+    """Modules of a `transformers.NomicBertModel` or `JinaEmbeddingsV3Model`. Its layers are beside its embeddings, in no encoder."""
 
     @property
     def encoder(self) -> "nn.Module":
@@ -119,7 +119,7 @@ class RotaryParts(BertParts):
         return self.module.layers
 
     @property
-    def layers(self) -> "Sequence[RotaryLayer]":
+    def layers(self) -> "Sequence[BertLayer]":
         """The layers in order."""
         return list(map(RotaryLayer, self.module.layers))
 
@@ -214,7 +214,7 @@ def mean_of_tokens(vectors: "Tensor", real: "Tensor | None") -> "Tensor":
     return (vectors * weight[..., None]).sum(dim=1) / weight.sum(dim=1, keepdim=True)
 
 
-class ModernBertParts(BertParts):
+class ModernBertParts(RotaryParts):
     """Modules of a `transformers.ModernBertModel`."""
 
     has_token_types = False
@@ -223,11 +223,6 @@ class ModernBertParts(BertParts):
     def embedding(self) -> Any:
         """The table of the vectors of the wordpieces."""
         return self.module.embeddings.tok_embeddings
-
-    @property
-    def encoder(self) -> "nn.Module":
-        """All layers."""
-        return self.module.layers
 
     @property
     def bias(self) -> AttentionBias:
@@ -330,15 +325,10 @@ class EuroBert(Bert):
         return mean_of_tokens(answers, real) if late else answers
 
 
-class EuroBertParts(BertParts):
+class EuroBertParts(RotaryParts):
     """Modules of a `transformers.EuroBertModel`."""
 
     has_token_types = False
-
-    @property
-    def encoder(self) -> Any:
-        """All layers."""
-        return self.module.layers
 
     @property
     def embedding(self) -> Any:

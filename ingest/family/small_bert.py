@@ -12,6 +12,7 @@ from ingest.family.bert import (
     Bert,
     BertLayer,
     BertParts,
+    ElectraParts,
     LayerPaths,
     trained,
 )
@@ -162,22 +163,12 @@ class Albert(Bert):
         return model.classifier(own.pooler_activation(own.pooler(vectors[:, 0])))
 
 
-class AlbertParts(BertParts):
+class AlbertParts(ElectraParts):
     """Modules of a `transformers.AlbertModel`."""
 
     @property
     def _project(self) -> Any:
         return self.module.encoder.embedding_hidden_mapping_in
-
-    @property
-    def embeddings(self) -> "Sequence[nn.Module]":
-        """The sum of the embeddings after its layer norm, and the linear layer to the features of layers."""
-        return [self.module.embeddings, self._project]
-
-    def in_layer_size(self, vectors: "Tensor") -> "Tensor":
-        """By that linear layer."""
-        # Its bias belongs to the sum of the embeddings, not to that of a wordpiece.
-        return vectors @ self._project.weight.T.to(vectors.dtype)
 
     @property
     def encoder(self) -> "nn.Module":
