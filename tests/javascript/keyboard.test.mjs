@@ -3,6 +3,7 @@ import { test } from "node:test";
 import {
   actionOf,
   arrowOf,
+  followHelp,
   followShortcuts,
   isLetter,
   openHelp,
@@ -85,6 +86,22 @@ for (const [step, turn, after] of [
 ])
   test(`a turn of ${turn} from step ${step} of five leads to ${after}`, () =>
     assert.equal(stepAfter(step, turn, 5), after));
+
+for (const [modifier, step] of [
+  ["none", "1"],
+  ["altKey", "0"],
+  ["ctrlKey", "0"],
+  ["metaKey", "0"],
+])
+  test(`an arrow key with the modifier ${modifier} leaves the tour at step ${step}`, () => {
+    const tour = { open: true, dataset: { step: "0", steps: "5" }, querySelector: () => null };
+    const listeners = {};
+    const addEventListener = (name, act) => (listeners[name] = act);
+    globalThis.document = { addEventListener, getElementById: (id) => (id === "tour" ? tour : null) };
+    followHelp();
+    listeners.keydown({ key: "ArrowRight", [modifier]: true, preventDefault: () => {} });
+    assert.equal(tour.dataset.step, step);
+  });
 
 test("nothing opens before the page has its dialogs", () => {
   globalThis.document = { getElementById: () => null };

@@ -142,7 +142,7 @@ export function followHelp() {
   });
   document.addEventListener("keydown", (event) => {
     const tour = dialogOf("tour");
-    const turn = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const turn = arrowOf(event)?.[1];
     if (!tour?.open || !turn || (turn > 0 && tour.dataset.step === String(Number(tour.dataset.steps) - 1))) return;
     event.preventDefault();
     turnTour(tour, turn);
