@@ -59,6 +59,7 @@ METRICS_FROM ?=
 ACCESS_LOG ?=
 DAYS ?= 7
 URL ?=
+NO_TEXT ?=
 TORCH ?= torch==2.13.0
 ONLY ?=
 CHECK ?=
@@ -161,8 +162,8 @@ dashboard: install  ## serve the store, after an ingest where there is none (STO
 	  --prefix="$$PREFIX" --trusted-proxies="$$TRUSTED_PROXIES" $(ACCESS) $${NOTES:+--notes="$$NOTES"} $${HEADVIS:+--headvis="$$HEADVIS"} \
 	  --workers="$$WORKERS" --metrics-from="$$METRICS_FROM" --access-log="$$ACCESS_LOG" --ingest
 
-site: install  ## write the store as pages for any web server, in ./site (STORE OUT URL)
-	@$(RUN) publish --store="$$STORE" --out="$${OUT:-site}" --url="$$URL"
+site: install  ## write the store as pages for any web server, in ./site (STORE OUT URL NO_TEXT)
+	@$(RUN) publish --store="$$STORE" --out="$${OUT:-site}" --url="$$URL" $(call if_true,$(NO_TEXT),--no-text)
 
 describe: install  ## list models, corpora, pictures, size and history of the store (STORE)
 	@$(PYTHON) -m headscape describe --store="$$STORE"

@@ -155,7 +155,11 @@ def test_make_compare_fine_tunes_between_an_ingest_of_the_model_and_one_of_the_r
 
 @pytest.mark.parametrize(
     ("target", "variable", "flag"),
-    [("dashboard", "OPEN_TO_ANYBODY", "--open-to-anybody"), ("gallery", "CHECK", "--check")],
+    [
+        ("dashboard", "OPEN_TO_ANYBODY", "--open-to-anybody"),
+        ("gallery", "CHECK", "--check"),
+        ("site", "NO_TEXT", "--no-text"),
+    ],
 )
 def test_make_gives_a_flag_without_a_value_for_a_true_word_alone(
     target: str, variable: str, flag: str, tmp_path: Path
