@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from store.kernels.attention import attention_pattern
+from store.kernels.attention import Vectors, attention_pattern
 from store.kernels.bias import AttentionBias, Mask, masks_of
 from store.kernels.intervals import draw_counts
 from store.kernels.relations import MEASURES, HypothesisCounts, count_sentence
@@ -49,7 +49,6 @@ class HypothesisSentence(NamedTuple):
 
 #: Names the keys of every query: (query_token, key_token) of bool.
 Hypothesis = Callable[[HypothesisSentence], ArrayLike]
-Vectors = NDArray[np.floating]
 
 
 def test_hypothesis(

@@ -28,8 +28,6 @@ from store.schema.model import HEADS
 from store.text import CorpusText
 from store.words import Words
 
-#: Roles of which only the bias against the same offset is tested beside the sieve bias.
-GRAMMAR = "relation"
 #: Pairs of words of one offset have a bias of 1 against each other.
 SAME_OFFSET = 1.0
 #: How often a wordpiece occurs at least; in how many sentences a pair of wordpieces, and a wordpiece with a position.

@@ -179,7 +179,7 @@ class FeaturePoints:
 
 
 @dataclass(frozen=True)
-class Vectors:
+class FeatureVectors:
     """Vectors at the feature points, of some inputs.
 
     Attributes
@@ -224,21 +224,21 @@ class PointModel:
             load_model(checkpoint, classifier_class(checkpoint)).to(device).eval() if self.class_names else None
         )
 
-    def run(self, block: Block) -> Vectors:
+    def run(self, block: Block) -> FeatureVectors:
         """One forward pass over every sentence of the block."""
         features, layers = self.model.heads * self.model.channels, self.model.layers
         feature = np.empty((len(self.points), block.tokens, features), np.float16)
         value = np.empty((layers, self.model.heads, block.tokens, self.model.channels), np.float16)
         probability = np.empty((block.sentences, len(self.class_names)), np.float32)
-        into = Vectors(feature, value, probability, 0)
+        into = FeatureVectors(feature, value, probability, 0)
         batches = make_batches(block, tokens=self._batch_tokens)
         first = np.cumsum(block.lengths) - block.lengths
         workers = cpu_count() if self.model.device.type == "cpu" else 1
         with one_thread_each(workers), ThreadPoolExecutor(workers, "features") as pool:
             clipped = sum(pool.map(lambda batch: self._run(batch, first, into), batches))
-        return Vectors(feature, value, probability, clipped)
+        return FeatureVectors(feature, value, probability, clipped)
 
-    def _run(self, batch: Batch, first: NDArray[np.integer], into: Vectors) -> int:
+    def _run(self, batch: Batch, first: NDArray[np.integer], into: FeatureVectors) -> int:
         """Store the vectors of a batch; how many numbers were clipped."""
         token_ids, real = (torch.from_numpy(array).to(self.model.device) for array in (batch.token_ids, batch.real))
         capture = self.model.run(token_ids, None if batch.real.all() else real)
@@ -331,7 +331,7 @@ def write_vectors(group: zarr.Group, token_set: TokenSet, model: PointModel) -> 
     return clipped
 
 
-def _in_shards(vectors: Iterator[Vectors], shard: int) -> Iterator[tuple[int, Vectors]]:
+def _in_shards(vectors: Iterator[FeatureVectors], shard: int) -> Iterator[tuple[int, FeatureVectors]]:
     """The same vectors in pieces of whole shards, the last with what is left; each with its first token."""
     start, held = 0, None
     for more in vectors:
@@ -344,8 +344,8 @@ def _in_shards(vectors: Iterator[Vectors], shard: int) -> Iterator[tuple[int, Ve
         yield start, held
 
 
-def _joined(first: Vectors, second: Vectors) -> Vectors:
-    return Vectors(
+def _joined(first: FeatureVectors, second: FeatureVectors) -> FeatureVectors:
+    return FeatureVectors(
         np.concatenate([first.feature, second.feature], axis=1),
         np.concatenate([first.value, second.value], axis=2),
         np.concatenate([first.class_probability, second.class_probability]),
@@ -353,13 +353,15 @@ def _joined(first: Vectors, second: Vectors) -> Vectors:
     )
 
 
-def _cut(vectors: Vectors, rows: slice) -> Vectors:
-    return Vectors(vectors.feature[:, rows], vectors.value[:, :, rows], vectors.class_probability, vectors.clipped)
+def _cut(vectors: FeatureVectors, rows: slice) -> FeatureVectors:
+    return FeatureVectors(
+        vectors.feature[:, rows], vectors.value[:, :, rows], vectors.class_probability, vectors.clipped
+    )
 
 
-def _rest(vectors: Vectors, start: int) -> Vectors:
+def _rest(vectors: FeatureVectors, start: int) -> FeatureVectors:
     """What `_cut` has not: what is of sentences went with the first piece."""
-    return Vectors(
+    return FeatureVectors(
         vectors.feature[:, start:].copy(), vectors.value[:, :, start:].copy(), vectors.class_probability[:0], 0
     )
 

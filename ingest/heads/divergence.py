@@ -24,7 +24,7 @@ from ingest.run.progress import bar
 from ingest.run.settings import USUAL, Limits
 from ingest.text.blocks import Batch, Block, PlannedCorpus, content_hash, make_batches
 from store.bias import read_bias
-from store.kernels.attention import attention_pattern
+from store.kernels.attention import Vectors, attention_pattern
 from store.kernels.bias import AttentionBias
 from store.kernels.heads import TILE, divergence_sums, map_stress
 from store.kernels.intervals import Replicates, draw_counts, find_segments, squared_sums
@@ -43,8 +43,6 @@ GPU_WEIGHTS = 64 * TILE
 INTERVALS_VERSION, SUMS_VERSION = "intervals/3", "intervals of sums/1"
 #: Padded tokens whose statistics are in memory at once.
 BATCH_TOKENS = 2048
-
-Vectors = NDArray[np.floating]
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ EVEN = "even"
 
 Floats = NDArray[np.float32]
 #: Queries and keys of one sentence: (head, token, channel).
-Vectors = tuple[Floats, Floats]
+QueriesAndKeys = tuple[Floats, Floats]
 Results = dict[str, NDArray[Any]]
 
 
@@ -201,7 +201,9 @@ class RuleBench:
 
     # -- of a layer ---------------------------------------------------------------------------------
 
-    def layer(self, vectors: Sequence[Vectors], tables: HeadTables, bias: AttentionBias | None = None) -> Results:
+    def layer(
+        self, vectors: Sequence[QueriesAndKeys], tables: HeadTables, bias: AttentionBias | None = None
+    ) -> Results:
         """Arrays of `ROLE_ARRAYS` without their layer, from vectors of each sentence, and the tables and the bias of all heads."""
         heads = len(vectors[0][0])
         for name in _OF_TEXT:  # here, as each thread would compute it for itself
@@ -215,7 +217,7 @@ class RuleBench:
         }
 
     def _group(
-        self, vectors: Sequence[Vectors], tables: HeadTables, bias: AttentionBias | None, heads: slice
+        self, vectors: Sequence[QueriesAndKeys], tables: HeadTables, bias: AttentionBias | None, heads: slice
     ) -> Results:
         own = [(query[heads], key[heads]) for query, key in vectors]
         of_heads = bias and bias.of_heads(heads)
@@ -232,7 +234,7 @@ class RuleBench:
 
     def _rules(
         self,
-        vectors: Sequence[Vectors],
+        vectors: Sequence[QueriesAndKeys],
         patterns: Sequence[Floats],
         tables: HeadTables,
         bias: AttentionBias | None,
@@ -276,7 +278,7 @@ class RuleBench:
         return np.percentile(ious @ self.drawn / self.drawn.sum(axis=0), PERCENTILES, axis=-1)
 
     def _variance(
-        self, vectors: Sequence[Vectors], tables: HeadTables, bias: AttentionBias | None
+        self, vectors: Sequence[QueriesAndKeys], tables: HeadTables, bias: AttentionBias | None
     ) -> NDArray[np.float64]:
         shares = VarianceShares(len(tables.sink))
         for place in self.judged:

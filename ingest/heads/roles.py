@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ingest.encode.hooked_model import HookedModel
 from ingest.encode.sample import take_sentences
 from ingest.encode.tensors import ModelGroup
-from ingest.heads.layer_roles import Results, RuleBench, Vectors
+from ingest.heads.layer_roles import QueriesAndKeys, Results, RuleBench
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.cluster import Cluster, in_turn
 from ingest.run.parallel import side_by_side
@@ -97,7 +97,7 @@ class RoleTask:
         _, heads, _, channels = array_of(source, "query").shape
         token_ids = np.unique(np.concatenate([tokens.token_id for tokens in self.bench.tokens]))
         sums = TableSums(token_ids, self.positions, heads, channels)
-        vectors: dict[int, Vectors] = {}
+        vectors: dict[int, QueriesAndKeys] = {}
         for block in self.blocks:
             query, key = (read_vectors(source, role, layer, block.rows) for role in ROLES)
             if len(block.tabled):

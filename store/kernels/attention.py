@@ -16,6 +16,8 @@ from store.kernels import AnyArray, namespace
 from store.kernels.bias import AttentionBias
 from store.schema.corpus import IDLE, PAD
 
+#: Queries, keys or both (..., token, channel), of any precision.
+Vectors = NDArray[np.floating]
 #: Indices of the wordpieces of each word; no word is empty.
 Groups = Sequence[tuple[int, ...]]
 #: Tokens that form no pair. Idle heads attend to them (Clark et al. 2019, section 3.2): in 45 of the 72 heads of the

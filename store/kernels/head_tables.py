@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from store.kernels.attention import Vectors
 from store.kernels.bias import AttentionBias
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ Floats = NDArray[np.float32]
 MOST_OF_ONE = 2
 #: Distances in tokens, on both sides.
 FARTHEST = 10
-Vectors = NDArray[np.floating]
 
 
 class TokenRows(NamedTuple):

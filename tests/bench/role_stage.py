@@ -8,7 +8,7 @@ from time import process_time
 
 import numpy as np
 
-from ingest.heads.layer_roles import HEADS_AT_ONCE, RuleBench, Vectors
+from ingest.heads.layer_roles import HEADS_AT_ONCE, QueriesAndKeys, RuleBench
 from store import Corpus, open_corpus
 from store.kernels.head_tables import HeadTables, TableSums
 from store.rules import token_rows
@@ -58,12 +58,12 @@ def _bench(corpus: Corpus) -> RuleBench:
     return bench
 
 
-def _read(corpus: Corpus, bench: RuleBench, layer: int) -> tuple[list[Vectors], HeadTables]:
-    """Vectors of each sentence of the bench, and the tables of all heads of a layer."""
+def _read(corpus: Corpus, bench: RuleBench, layer: int) -> tuple[list[QueriesAndKeys], HeadTables]:
+    """Queries and keys of each sentence of the bench, and the tables of all heads of a layer."""
     token_ids = np.unique(np.concatenate([each.token_id for each in bench.tokens]))
     positions = int(corpus.sentences.row_size.values.max())
     sums = TableSums(token_ids, positions, corpus.heads, corpus.query.shape[-1])
-    wanted: dict[int, Vectors] = {}
+    wanted: dict[int, QueriesAndKeys] = {}
     for first, stop in _blocks(corpus):
         start, end = corpus.sentence_rows(first).start, corpus.sentence_rows(stop - 1).stop
         query, key = (getattr(corpus, role).variable[layer, :, start:end].values.astype(np.float32) for role in ROLES)
