@@ -53,23 +53,23 @@ from store.phrases import PROVENANCE, unguarded
 from store.repository.files import new_file
 
 ROWS_AT_ONCE = 10_000
-#: Permissions of what is kept of data, which may be private.
+#: Permissions of kept files of data, which may be private.
 OWN = 0o600
-#: Changes where the same file would be converted into something else.
+#: Version of the conversion: changes where the same file would be converted into something else.
 VERSION = 3
-#: Of the metadata of the Arrow file: which columns can be neither text nor labels, which hold no text; each with what they hold.
+#: Keys of the Arrow file's metadata, for columns that can be neither text nor labels and those without text; both say what these hold.
 REFUSED, NOT_TEXT = b"refused", b"not_text"
 #: Rows and characters of a chunk.
 MOST_ROWS, MOST_CHARACTERS = 10_000, 1 << 24
 #: Columns that hold the words, or the mentions, of the text in the column `text`.
 ANNOTATION, MENTIONS = "annotation", "mentions"
-#: What may separate the fields of a csv file, with its name; of two that fit alike, the first does.
+#: Delimiters of the fields of a csv file, with their names; of two that fit alike, the first is taken.
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 #: The first line of a file that Excel saved for another country.
 SEPARATOR = re.compile(r"sep=(.)")
 #: Lines in which the header and the first row are looked for.
 FIRST_LINES = 100
-#: Of a field in bytes; the default of 131,072 is less than a book.
+#: Longest field in bytes; the default of 131,072 is less than a book.
 LONGEST_FIELD = min(sys.maxsize, 2**31 - 1)
 
 Row = Sequence[str | None]
@@ -79,6 +79,8 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     """The type in which `plain` gives the values of a column: Arrow counts and picks values of that type."""
     if pa.types.is_dictionary(kind):
         return plain_type(kind.value_type)
+    if pa.types.is_float16(kind):
+        return pa.float32()  # before version 26 Arrow counts no float16
     return pa.large_string() if pa.types.is_string_view(kind) else kind
 
 
@@ -134,7 +136,7 @@ def opened_parquet(path: Path) -> Iterator[pq.ParquetFile]:
 
 
 def read_parquet(file: pq.ParquetFile, titles: list[str], *, rows: int = ROWS_AT_ONCE) -> Iterator[pa.Table]:
-    """The rows of the file with these columns in plain types, so many at once, counted on a bar."""
+    """The rows of the file with these columns in plain types, `rows` at once, counted on a bar."""
     with bar("reading", total=file.metadata.num_rows, unit="rows", delay=1) as progress:
         for batch in file.iter_batches(rows, columns=titles):
             yield pa.table([plain(column) for column in batch.columns], names=batch.schema.names)
@@ -249,7 +251,7 @@ def convert(path: Path, form: str, target: Path) -> None:
 
 @dataclass(frozen=True)
 class Dialect:
-    """How the rows of a text table are written.
+    """The way in which the rows of a text table are written.
 
     Attributes
     ----------
@@ -396,7 +398,7 @@ def _strings(texts: tuple[str | None, ...]) -> pa.Array:
 
 
 def _encodable(text: str) -> str:
-    """JSON may escape half a surrogate pair, which UTF-8 cannot encode."""
+    """The text with replacements for halves of surrogate pairs, which JSON may escape and UTF-8 cannot encode."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
