@@ -2,6 +2,6 @@
 
 import os
 
-# Arrow reads it when it is loaded. Its own allocator keeps what Parquet files and tables of text once needed: it made up
-# 148 of the 473 MB of a worker after 2,000 requests. allocator.py has freed memory of the system's go back.
+# Arrow reads this variable when it is loaded. Arrow's own allocator keeps memory that Parquet files and tables of text once needed:
+# 148 of the 473 MB of a worker after 2,000 requests. allocator.py returns freed memory of the system's allocator.
 os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")

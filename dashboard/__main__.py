@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and not sys.flags.safe_path:
-    del sys.path[0]  # a folder `store` where the command is run is not the package
+    del sys.path[0]  # a folder `store` in the working directory is not the package
 
 from dashboard.access.private_file import AccessFileError
 from dashboard.access.settings import access_of, add_flags
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from dashboard.server import Server
     from dashboard.serving import Serving
 
-#: Most processes that answer.
+#: Largest number of processes that answer requests.
 MOST_WORKERS = 256
 #: Seconds between two checks whether an ingest has published something.
 PAUSE = 2
 
 
 class Commands:
-    """The other commands that it runs, each in a process of its own: the server forks, and icechunk's threads do not survive that."""
+    """Commands that the server runs in processes of their own: the server forks, and icechunk's threads do not survive a fork."""
 
     def describe(self, store: str) -> subprocess.CompletedProcess[str]:
-        """What a store holds, or why it cannot be read."""
+        """Description of a store, or the reason why it cannot be read."""
         command = own_module("store", "describe", "--store", store)
         return subprocess.run(command, check=False, capture_output=True, text=True, env=environment())
 
@@ -47,7 +47,7 @@ class Commands:
         )
 
     def wait(self) -> None:
-        """Until it is worth looking at the store again."""
+        """Sleep until it is worth looking at the store again."""
         time.sleep(PAUSE)
 
 
@@ -125,7 +125,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_address_flags(parser: argparse.ArgumentParser) -> None:
-    """Under which address the server answers."""
+    """Add flags of the address under which the server answers."""
     parser.add_argument(
         "--host",
         default="127.0.0.1",
@@ -154,7 +154,7 @@ def _add_address_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_running_flags(parser: argparse.ArgumentParser) -> None:
-    """How the server runs, what it tells of itself, and where notes are."""
+    """Add flags on how the server runs, what it logs and measures, and where notes are."""
     parser.add_argument(
         "--workers",
         default="",
@@ -205,7 +205,7 @@ def _serve(options: argparse.Namespace, serving: "Serving", make: "type[Server] 
     with server_folder() as folder:
         try:
             (make or Server)(options.store, address, folder, serving).run()
-        except SystemExit as stopped:  # of gunicorn, in this process and in a worker that could not start
+        except SystemExit as stopped:  # gunicorn raises it, in this process and in a worker that could not start
             return int(stopped.code or 0)
     return 0
 

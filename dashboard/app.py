@@ -31,8 +31,8 @@ def create_app(served_store: ServedStore, serving: Serving | None = None) -> Das
         served_store.put(Database, Database(serving.notes))
     served_store.put(Trees, Trees(serving.trees))
     server = Flask(__name__)
-    serve_under(server, serving.prefix)  # outside of the prefix there is nothing
-    # Before anything else is called for a request: whatever is added below is behind the gate.
+    serve_under(server, serving.prefix)  # nothing is served outside the prefix
+    # The gate comes first at each request: everything that is added below is behind it.
     guard(server, serving.access, served_store, {monitor.METRICS: serving.collectors})
     app = Dash(
         __name__,
@@ -72,7 +72,7 @@ def create_app(served_store: ServedStore, serving: Serving | None = None) -> Das
 def warm_up(app: Dash) -> None:
     """Make the first page once: Dash fills its registry at the first request, and threads must not find it half full.
 
-    The gate is for requests: this is none.
+    The gate does not apply: no reader sends this request.
     """
     with app.server.test_request_context("/"):
         app._setup_server()
@@ -86,7 +86,7 @@ def _use_cache(server: Flask, cache: Cache) -> None:
 
 
 def _log_error(error: Exception) -> None:
-    """Log the error of a callback and leave the page as it is; refuse what no page sends, as a route does."""
+    """Log the error of a callback and leave the page as it is; pass an HTTP error on, as a route does."""
     if isinstance(error, HTTPException):
         raise error
     sentence_for(error)

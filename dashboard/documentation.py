@@ -1,6 +1,6 @@
 """Help: the tour, the glossary, the keys, how to cite, and the pages of `docs/`. `?` and a button in the header open it.
 
-The tour and the glossary are of the model that the page shows: they are asked for when a reader opens them. The server shows the
+The tour and the glossary depend on the model of the page: the browser fetches them when a reader opens them. The server shows the
 documentation itself: `/docs/statistics.md`. Formulas are MathML, so a page needs no script. A package that was installed without
 its source tree has no `docs/`: its pages have no link there.
 """
@@ -37,7 +37,7 @@ from dashboard.web.special_names import in_names_of
 
 _TREE = Path(__file__).parents[1]
 FOLDER = _TREE / "docs"
-#: Pictures of the gallery, and where the documentation supposes the dashboard that its links open: here, it is this server.
+#: Folder of the gallery's pictures, and the address of the dashboard in links of the documentation: this server replaces it.
 PICTURES, SERVED = FOLDER / "gallery", "http://127.0.0.1:8050"
 #: A formula in LaTeX, within a line of text (`$p_{ij}$`) or on lines of its own between two pairs of `$`.
 _FORMULA = re.compile(r"\$\$(?P<block>[^$]+)\$\$|\$(?P<line>[^$\n]+)\$")
@@ -71,24 +71,24 @@ SENTENCE_KEYS = {
     "[  ]": "previous layer, next layer",
 }
 CITATION = _TREE / "CITATION.cff"
-#: What is in the place of the tour and of the glossary until they are there.
+#: Text in the place of the tour and of the glossary until they are loaded.
 _LOADING = "Loading ..."
 
 
 @cache
 def names(tree: Path) -> list[str]:
-    """Files of `docs/` of a source tree, in the order of the alphabet; none where the tree is not there."""
+    """Files of `docs/` of a source tree, in alphabetical order; none without a source tree."""
     return sorted(path.name for path in (tree / "docs").glob("*.md")) if (tree / "pyproject.toml").is_file() else []
 
 
 def address(docs: str, tree: Path = _TREE) -> str | None:
-    """Where this server shows a page of `docs/`, named with its heading (`links.md#sentence`); None where it has none."""
+    """URL of a page of `docs/` on this server, with its heading (`links.md#sentence`); None where the page is missing."""
     return f"{root()}/docs/{docs}" if docs.partition("#")[0] in names(tree) else None
 
 
 def as_mathml(formula: str, *, block: bool = False) -> str:
-    """MathML of a formula in LaTeX. ValueError where it holds a command that is unknown."""
-    from latex2mathml.converter import convert  # its table of symbols takes a moment, and most readers see no formula
+    """MathML of a formula in LaTeX. ValueError where it holds an unknown command."""
+    from latex2mathml.converter import convert  # its table of symbols loads slowly, and most readers see no formula
 
     drawn = str(convert(formula, display="block" if block else "inline"))
     if "\\" in drawn:
@@ -137,7 +137,7 @@ def _write_formula(
 
 
 def register_pages(server: Flask) -> None:
-    """Add the route of the pages."""
+    """Add the routes of the pages of `docs/` and of the gallery's pictures."""
 
     @server.get("/docs/<name>")
     def documentation(name: str) -> Response:

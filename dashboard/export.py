@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from store import Corpus
 
 FORMATS = ("headvis", "datasets")
-#: Steps of the line that says how far it is.
+#: Steps of the progress line.
 STEPS = 1_000
 
 
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _export(store: str, place: Path, options: argparse.Namespace) -> str:
-    """Write the folder, and say what it is."""
+    """Write the folder; returns a sentence on what it holds."""
     for extra in ("dashboard", *(["ingest"] if options.format == "datasets" else [])):
         check_extra(extra)
     from dashboard.published.folder import check_place, new_site
@@ -70,7 +70,7 @@ def _write_data_set(corpus: "Corpus", folder: "SiteFolder", of: "HeadOfSentences
 
 
 class _Told:
-    """Says what is done and how far it is."""
+    """Prints the running task and its progress."""
 
     def __init__(self) -> None:
         self._telling = Telling()

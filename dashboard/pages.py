@@ -1,4 +1,4 @@
-"""The pages: what a link shows, its picture and its texts in one answer, so that both are of the same head; and how a page follows the link.
+"""The pages: content of a link, picture and texts in one answer, so that both show the same head; and how a page follows the link.
 
 `window.headscape.address`, `window.headscape.follow` and `window.headscape.room` are the modules of these names in `assets/web/`.
 """
@@ -49,7 +49,7 @@ from dashboard.web.paths import declare_pages, first_page, page_name
 from dashboard.web.served_store import ServedStore
 from dashboard.web.special_names import in_names_of
 
-#: The pages in the order of the navigation, the first page first. Nothing else knows which there are.
+#: The pages in the order of the navigation, the first page first. No other module lists them.
 TOPICS = topics_by_name(
     OVERVIEW,
     LESSONS,
@@ -70,18 +70,18 @@ declare_pages({name: topic.links for name, topic in TOPICS.items()})
 
 #: The URL of the content of pages.
 PAGE = "/data/page"
-#: The URL of how far the server is with a page, for the browser that waits for it.
+#: The URL of the server's progress with a page, for the browser that waits for the page.
 PROGRESS = f"{PAGE}/progress"
 #: Placeholders of the parts of a page, in the order of assets/web/follow.mjs.
 PARTS = ("above", "beside", "below", "navigation", "drawer-navigation", "what-is-shown")
 T = TypeVar("T")
-#: The status of what a person may not see; the browser shows its sentence instead of the page.
+#: The status of a page that a person may not see; the browser shows the error's sentence instead of the page.
 FORBIDDEN = 403
 
 
 @dataclass(frozen=True)
 class TabLink:
-    """A link, and the snapshot that the tab shows; empty before its first page."""
+    """A link, and the snapshot that the browser's tab shows; empty before the first page."""
 
     pathname: str
     search: str
@@ -98,20 +98,20 @@ def page_content(served_store: ServedStore, link: TabLink) -> dict[str, Any]:
 
 
 def opened(context: Context) -> Context:
-    """The context of a page as it opens, where the page chooses what a bare link leaves open."""
+    """The context of a page; for a bare link, the page itself chooses the fields that the link leaves open."""
     open_page = TOPICS[context.state.page].open if context.bare else None
     state = open_page(context.snapshot, context.corpus, context.state) if open_page else None
     return context if state is None else replace(context, state=state, completed=True)
 
 
 def _read(context: Context) -> Any:
-    """What the page of a link reads: once for its picture, its texts and its controls."""
+    """Data that the page of a link reads, once for its picture, its texts and its controls."""
     page = context.state.page
     return context.share(("page", page), lambda: TOPICS[page].layout.read(context))
 
 
 def picture_of(context: Context) -> Picture | None:
-    """What the canvas shows; None on a page without a picture, and where no picture has been computed."""
+    """Picture on the canvas; None on a page without a picture, and where no picture has been computed."""
     picture = TOPICS[context.state.page].picture
     return picture(_read(context)) if picture else None
 
@@ -157,7 +157,7 @@ def _condensed(parts: dict[str, list[Any]]) -> dict[str, Any]:
 
 
 def _error_page(error: Exception) -> dict[str, Any]:
-    """What is wrong instead of the page; navigation and header stay."""
+    """The error instead of the page; navigation and header stay."""
     above = [html.H1("Headscape"), problem(error)]
     return _condensed({"above": above, "beside": [], "below": []})
 
@@ -172,7 +172,7 @@ def register(server: Flask, served_store: ServedStore) -> None:
 
 
 def _add_page_routes(server: Flask, served_store: ServedStore) -> None:
-    """The content of a page. The request is a form, not JSON: a form has nothing nested that could be malformed."""
+    """Add the routes of a page's content. The request is a form, not JSON: a form has no nested values that could be malformed."""
 
     @server.post(PAGE)
     def page() -> Response:
@@ -190,13 +190,13 @@ def _add_page_routes(server: Flask, served_store: ServedStore) -> None:
 
 
 def _job_of_request(served_store: ServedStore) -> AbstractContextManager[object]:
-    """Says how far the page is, under the name that its browser asks by; nothing where it names none."""
+    """The job that reports progress of the page, under the name that its browser sends; no job without a name."""
     wait = request.form.get("wait")
     return served_store.service(Jobs).job(wait, PAGE_JOB) if wait else nullcontext()
 
 
 def _is_shared(shown: Mapping[str, object] | None, link: TabLink, newest: str) -> bool:
-    """Whether the page depends on its link alone, and no other link shows it: each field has the value that the page shows."""
+    """Whether the page depends on its link alone and no other link shows the page: each field has the shown value."""
     if shown is None or _changes(str(shown["path"])) or shown["snapshot"] != newest:
         return False
     written = _fields(link)
@@ -207,7 +207,7 @@ def _is_shared(shown: Mapping[str, object] | None, link: TabLink, newest: str) -
 
 
 def _changes(path: str) -> bool:
-    """Whether the page of a link that was shown depends on more than the link."""
+    """Whether the page at a path depends on more than its link."""
     return TOPICS[page_name(path) or first_page()].changes
 
 
@@ -216,9 +216,9 @@ def _fields(link: TabLink) -> list[tuple[str, str]]:
 
 
 def page_key(served_store: ServedStore) -> str | None:
-    """What a page depends on; None for another request, and while an ingest runs, whose progress pages show.
+    """Cache key of a page, all that it depends on; None for another request, and during an ingest, as pages show its progress.
 
-    The newest snapshot is a part of it: an older one may be deleted at any time, so its pages are not shared.
+    The newest snapshot is a part of the key: an older snapshot may be deleted at any time, so its pages are not shared.
     """
     if request.path != PAGE or request.method != "POST" or served_store.ingest is not None:
         return None
@@ -231,7 +231,7 @@ def _tab_link() -> TabLink:
 
 
 def follow_links(app: Dash, served_store: ServedStore) -> None:
-    """Add the callbacks by which the page follows the link, those of what pages wait for, and those of the topics."""
+    """Add the callbacks by which the page follows the link, of deferred parts and jobs, and of the topics."""
     topics = TOPICS.values()
     _follow_address(app)
     parts = {part.name: part for topic in topics for part in topic.deferred}
@@ -279,7 +279,7 @@ def _follow_address(app: Dash) -> None:
 
 
 def _outputs(**options: bool) -> list[Output]:
-    """What a link changes on screen."""
+    """Components on screen that a link changes."""
     return [
         Output("points", "picture", **options),
         Output("sentence", "sentence", **options),
@@ -359,7 +359,7 @@ def _follow_canvas(app: Dash) -> None:
 
 
 def _follow_charts(app: Dash) -> None:
-    """A click on a head in a chart opens the head; a box that is drawn in one becomes a part of the link."""
+    """A click on a head in a chart opens the head; a box that a reader draws in a chart becomes a part of the link."""
     app.clientside_callback(
         "(clicks) => window.headscape.address.opened()",
         Output("location", "href", allow_duplicate=True),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 STORE, OUT = "data/headscape", "site"
 INTERRUPTED = "Interrupted; what was there is as it was. Run the same command again."
-#: Columns of the line that says how far it is, and seconds between two lines where no terminal shows them.
+#: Columns of the progress line, and seconds between two lines where no terminal shows them.
 LINE, QUIET_SECONDS = 78, 30.0
 
 
@@ -36,7 +36,7 @@ def run_writing(
     arguments: Sequence[str] | None,
     write: Callable[[str, Path, argparse.Namespace], str],
 ) -> int:
-    """Write a folder from a store and print what it is; the exit status, see `exit_status`."""
+    """Write a folder from a store and print what it holds; returns the exit status, see `exit_status`."""
     from ingest.run.process import exit_status, follow_parent
 
     follow_parent(os.environ)
@@ -65,7 +65,7 @@ def _write(options: argparse.Namespace, write: Callable[[str, Path, argparse.Nam
 
 
 def _publish(store: str, place: Path, options: argparse.Namespace) -> str:
-    """Write the site, and say what it is."""
+    """Write the site; returns a sentence on what it holds."""
     check_extra("dashboard")
     check_extra("notebook")  # a published sentence is drawn as a widget draws it
     from dashboard.app import create_app
@@ -107,13 +107,13 @@ def _said(site: "SiteFolder", place: Path) -> str:
 
 
 class Telling:
-    """Says how far it is and how long it takes: on one line of a terminal, else now and then."""
+    """Prints progress and remaining time: on one line of a terminal, else every `QUIET_SECONDS`."""
 
     def __init__(self) -> None:
         self._began = self._told = time.monotonic()
 
     def __call__(self, title: str, done: int, steps: int) -> None:
-        """So many steps are done."""
+        """Report `done` of `steps` steps."""
         from dashboard.ui.work import Progress
 
         now = time.monotonic()
@@ -150,7 +150,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def count(text: str) -> int:
-    """A number from 1 on, for a flag."""
+    """Whole number of a flag, at least 1. ArgumentTypeError below 1."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is below 1")
@@ -158,7 +158,7 @@ def count(text: str) -> int:
 
 
 def _address(text: str) -> str:
-    """The address of a site, or nothing: another text would lead to an address below each page."""
+    """The address of a site, or an empty text; ArgumentTypeError for others, which a browser would look up below each page."""
     parts = urlsplit(text)
     if text and (parts.scheme not in ("http", "https") or not parts.netloc):
         raise argparse.ArgumentTypeError(

@@ -36,8 +36,8 @@ GRACE = 10
 class RollingArbiter(Arbiter):  # type: ignore[misc]
     """Gunicorn's process that starts and watches workers.
 
-    Gunicorn itself stops all old workers as soon as it has forked new ones: requests then wait until these have opened
-    the store, and twice as many workers need memory. Here an old worker leaves when a new one answers.
+    Gunicorn itself stops all old workers as soon as it has forked new ones: requests then wait until new workers have opened
+    the store, and twice as many workers need memory. Here an old worker stops when a new one answers.
     """
 
     _replaced: frozenset[int] = frozenset()
@@ -52,11 +52,11 @@ class RollingArbiter(Arbiter):  # type: ignore[misc]
             self._replaced = self._replaced & self.WORKERS.keys() | {pid}
 
     def _answering(self) -> list[int]:
-        """Process ids of the workers that no other replaces yet, the oldest first."""
+        """Process ids of the workers that are not being replaced, the oldest first."""
         return sorted(self.WORKERS.keys() - self._replaced, key=lambda pid: self.WORKERS[pid].age)
 
     def _start(self) -> bool:
-        """Start a worker, and wait until it answers; False where it does not."""
+        """Start a worker and wait until it answers; False where it does not answer in time."""
         pid = self.spawn_worker()
         end = time.monotonic() + self.cfg.timeout
         while time.monotonic() < end and self._is_there(pid):
@@ -76,7 +76,7 @@ class RollingArbiter(Arbiter):  # type: ignore[misc]
 
 
 class Server(BaseApplication):  # type: ignore[misc]
-    """Gunicorn on one store, opened after the fork: the threads of icechunk do not survive one."""
+    """Gunicorn on one store, opened after the fork: the threads of icechunk do not survive a fork."""
 
     def __init__(self, store: str, address: str, folder: ServerFolder, serving: Serving) -> None:
         self.store = store
@@ -86,7 +86,7 @@ class Server(BaseApplication):  # type: ignore[misc]
         super().__init__()
 
     def load_config(self) -> None:
-        """The settings of gunicorn."""
+        """Set the settings of gunicorn."""
         settings = {
             "bind": self.address,
             "workers": self.serving.workers,
@@ -106,7 +106,7 @@ class Server(BaseApplication):  # type: ignore[misc]
 
     def run(self) -> None:
         """Serve until stopped."""
-        take_places(self.folder.metrics, self.serving.workers + 1)  # one more while a worker is replaced
+        take_places(self.folder.metrics, self.serving.workers + 1)  # one more place while a worker is replaced
         RollingArbiter(self).run()
 
     def load(self) -> Any:
@@ -127,9 +127,9 @@ class Server(BaseApplication):  # type: ignore[misc]
         return app.server
 
     def _begin(self, worker: BufferingWorker) -> None:
-        """Called in a worker before it answers."""
+        """Start the monitor of a worker before it answers; gunicorn calls this."""
         self._monitor.start(lambda: worker.connections)
 
     def _clean(self, _arbiter: object, _worker: BufferingWorker) -> None:
-        """Called in the process that watches the workers, after one of them has ended."""
+        """Remove metrics of ended workers; gunicorn calls this in the process that watches the workers, after one has ended."""
         forget_dead(self.folder.metrics)

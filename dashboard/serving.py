@@ -1,4 +1,4 @@
-"""How a server serves: the settings of one application, which `headscape serve` reads from its flags."""
+"""Settings of one application, which `headscape serve` reads from its flags."""
 
 from dataclasses import dataclass, field
 
@@ -17,17 +17,17 @@ class Serving:
     Attributes
     ----------
     allowed
-        Host names that it answers to.
+        Host names that the application answers to.
     prefix
-        Path that its addresses begin with, such as `/team/heads`.
+        Path at the beginning of all addresses, such as `/team/heads`.
     proxies
-        Whose word on the client, the scheme and the host it takes.
+        Proxies whose headers on the client, the scheme and the host are trusted.
     access
-        Who may come in.
+        Rule on who may sign in.
     workers
-        Processes that answer.
+        Number of processes that answer requests.
     metrics_from
-        Addresses that may read the metrics without a name; None: this machine, where nobody signs in.
+        Addresses that may read the metrics without signing in; None: this machine where nobody signs in, else no address.
     access_log
         File of the access log, `-` for standard output; empty for none.
     notes
@@ -48,7 +48,7 @@ class Serving:
 
     @property
     def collectors(self) -> AddressList:
-        """Addresses that read the metrics without a name."""
+        """Addresses that may read the metrics without signing in."""
         if self.metrics_from is not None:
             return self.metrics_from
         return LOOPBACK if self.access.kind == "none" else AddressList()

@@ -40,7 +40,7 @@ POLL_MILLISECONDS = 5_000
 def layout(topics: Iterable[Topic[Any]], *, signs_in: bool = False, named: bool = False) -> dmc.MantineProvider:
     """The empty shell. The browser fills in the page and the header, by the link.
 
-    `named`: every request is of a known person, whom the header names; `signs_in`: who can sign out.
+    `named`: the header names the person of the request; `signs_in`: this person can sign out.
     """
     person = current_person() if named and has_request_context() else None
     return dmc.MantineProvider(
@@ -104,7 +104,7 @@ def _parts() -> list[object]:
 
 
 def _account(person: Person | None, signs_in: bool, kind: str) -> list[object]:
-    """Who is signed in, with which role, and the way out; nothing where nobody is."""
+    """Name and role of the signed-in person, and a button to sign out; nothing where nobody is signed in."""
     if person is None:
         return []
     shown = [html.Strong(person.name), f", {person.role}"]
@@ -128,7 +128,7 @@ def _header(account: list[object]) -> html.Div:
             dcc.Link(Markup(tree=[["bdi", {}, "Headscape"]]), href=f"{root()}/", className="brand"),
             html.Div(id="what-is-shown", className="what-is-shown"),
             html.Button("Notes", id="open-notes", type="button", className="plain", **NOTES),
-            # Disabled until a page is there: before, its snapshot is not known, and the link would follow the next ingest.
+            # Disabled until a page is shown: before, the snapshot is not known, and the link would follow the next ingest.
             dmc.Button("Copy link", id="copy-link", variant="default", size="xs", disabled=True),
             html.Button("?", id="open-help", type="button", className="plain", title="Help", **HELP),
             dmc.ColorSchemeToggle(
@@ -147,7 +147,7 @@ def _header(account: list[object]) -> html.Div:
 def navigation(snapshot: Snapshot, corpus: Corpus, state: LinkState, topics: Mapping[str, Topic[Any]]) -> list[html.A]:
     """Links to the pages, with the same model, head and snapshot, and to the page's documentation.
 
-    That to page Sentence is as it opens, where no head was chosen.
+    The link to page Sentence is its bare link where no head was chosen.
     """
     pages = [
         _page_link(topic, topic.href(snapshot, corpus, state) if topic.href else state.on(topic.name).href, state.page)
@@ -157,7 +157,7 @@ def navigation(snapshot: Snapshot, corpus: Corpus, state: LinkState, topics: Map
 
 
 def _opened_by(person: Person, topics: Iterable[Topic[Any]]) -> list[Topic[Any]]:
-    """The pages that somebody may open."""
+    """The pages that a person may open."""
     return [topic for topic in topics if person.writes or not topic.for_authors]
 
 
@@ -173,7 +173,7 @@ def _page_link(topic: Topic[Any], href: str, shown_page: str) -> html.A:
 
 
 def _documentation_link(topic: Topic[Any]) -> list[html.A]:
-    """What the page's numbers and controls mean; no link where the documentation is not there."""
+    """Link to the documentation of the page's numbers and controls; none where the documentation is not installed."""
     href = address(topic.docs)
     title = f"{topic.title}: what its numbers and controls mean"
     return (
@@ -184,9 +184,9 @@ def _documentation_link(topic: Topic[Any]) -> list[html.A]:
 def shown(
     context: Context, topic: Topic[Any], read: object, search: str, of_page: tuple[str, ...] = ()
 ) -> dict[str, object]:
-    """What the page shows, for the browser: the value of every field and the defaults that depend on the store.
+    """The page's state for the browser: the value of every field and the defaults that depend on the store.
 
-    `read` is what the page has read, `of_page` are its notices.
+    `read` is the data that the page has read, `of_page` are the page's notices.
     The browser makes no new link of a control that already has its value, and leaves defaults out of links. It replaces
     a link with invalid values, `written`, by `link`.
     """
@@ -198,7 +198,7 @@ def shown(
     if topic.choices:
         chosen, standard = topic.choices(read)
         fields, defaults = fields | chosen, defaults | standard
-    if context.completed:  # a bare link, by what its page has chosen
+    if context.completed:  # for a bare link, the link with the fields that its page chose
         link = f"?{urlsplit(state.href).query}"
     elif of_page:
         selected = topic.selection(read) if topic.selection else valid_fields(context.corpus, state)
@@ -222,7 +222,7 @@ def what_is_shown(snapshot: Snapshot, corpus: Corpus, state: LinkState, newest: 
 
 
 def _open_newest(snapshot: Snapshot, state: LinkState, newest: str, kind: str) -> list[html.A]:
-    """A link to the newest snapshot; none where the page shows it."""
+    """A link to the newest snapshot; none where the page shows the newest."""
     href = state.with_(snapshot=None).href
     return [] if snapshot.id == newest else [html.A("Open the newest", href=href, className=kind)]
 
@@ -250,7 +250,7 @@ def _snapshot_line(snapshot: Snapshot) -> str:
 
 
 def newer_notice(state: LinkState, newest: Snapshot) -> dmc.Alert:
-    """New data is available: a link opens the page with the newest snapshot."""
+    """Notice of new data, with a link that opens the page with the newest snapshot."""
     newer = f"{newest.published:%d %b %Y, %H:%M} UTC"
     pinned = state.snapshot is not None
     return dmc.Alert(
@@ -267,7 +267,7 @@ def newer_notice(state: LinkState, newest: Snapshot) -> dmc.Alert:
 
 
 def notices(sentences: Sequence[str]) -> list[dmc.Alert]:
-    """One notice on what of the link was changed: a sentence, or a list of them."""
+    """One notice on changed fields of the link: a sentence, or a list of sentences."""
     if not sentences:
         return []
     several = html.Ul([html.Li(with_commands(sentence)) for sentence in sentences], className="notices")
@@ -276,7 +276,7 @@ def notices(sentences: Sequence[str]) -> list[dmc.Alert]:
 
 
 def valid_search(state: LinkState, search: str) -> str:
-    """The query string of a link without the invalid values that notices name: of the fields that it holds, those of its state."""
+    """The query string of a link without invalid values, which notices name: its fields with the values of the state."""
     written = dict(parse_qsl(search.lstrip("?"))).keys()
     fields = {name: text for name, text in parse_qsl(urlsplit(state.href).query) if name in written}
     return f"?{encode_fields(fields)}" if fields else ""

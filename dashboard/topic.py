@@ -1,4 +1,4 @@
-"""What a page declares of itself, in its own folder: its name, its parts, its routes. `dashboard/pages.py` lists every topic."""
+"""Declaration of a page, which its own folder makes: name, parts, routes. `dashboard/pages.py` lists every topic."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,22 +19,22 @@ from store import Corpus, Snapshot
 
 #: Values of a page's controls that its link does not hold, and the defaults that depend on the store.
 Choices = tuple[dict[str, object], dict[str, object]]
-#: What a link shows in the views of a sentence, and what takes their place until it is there.
+#: Data of the views of a sentence at a link, and components in their place until the views are drawn.
 Views = tuple[dict[str, Any] | None, list[object]]
-#: What a page reads, and what it draws from that.
+#: Types of the data that a page reads, and of the components that it draws from them.
 T = TypeVar("T")
 D = TypeVar("D")
 
 
 @dataclass(frozen=True)
 class Drawing(Generic[T, D]):
-    """What is drawn from values that are read before: whoever draws goes to no corpus and to no server."""
+    """Two steps: `read` takes values from the corpus and the server, `draw` makes components from these values alone."""
 
     read: Callable[[Context], T]
     draw: Callable[[T], D]
 
     def __call__(self, context: Context) -> D:
-        """What is drawn of a link."""
+        """Components that are drawn for a link."""
         return self.draw(self.read(context))
 
 
@@ -54,27 +54,27 @@ class Topic(Generic[T]):
     title
         The page in the navigation.
     letter
-        The key that opens it after `g`.
+        The key that opens the page after `g`.
     docs
-        Its page in `docs/`, with the heading about it where it has one: `statistics.md`, `links.md#sentence`.
+        File of its documentation in `docs/`, with a heading where only a section is about it: `statistics.md`, `links.md#sentence`.
     layout
-        The texts and charts of the page. What it reads is read once, also for `choices`, `selection` and the picture.
+        The texts and charts of the page. Its data are read once, also for `choices`, `selection` and the picture.
     links
         What is particular to its links.
     open
-        The state that a bare link opens, where the page chooses what the link leaves open; None where it has nothing to choose.
+        The state that a bare link opens, where the page chooses what the link leaves open; None where the page chooses nothing.
     href
-        The link of the navigation to it, where it is not just the same state on this page.
+        The navigation's link to the page, where it is not the same state on this page.
     choices
-        What its controls show beyond the link.
+        Values and defaults of its controls that the link does not hold.
     selection
-        The fields of its link that select points, without what its notices name; None where the points are queries and keys.
+        The fields of its link that select points, without invalid values; None where the points are queries and keys.
     picture
-        What the canvas shows; None where no picture has been computed.
+        Picture on the canvas; None where no picture has been computed.
     after_picture
-        What follows below the picture once it is painted.
+        Components below the picture, filled once the picture is painted.
     sentence
-        What the views of a sentence show.
+        Data of the views of a sentence.
     deferred
         Parts that may take long and are filled after the page.
     jobs
@@ -82,9 +82,9 @@ class Topic(Generic[T]):
     routes, callbacks
         Functions that add its routes of data to the server, and its callbacks to the application.
     changes
-        Whether it depends on more than its link, so that no two readers share it.
+        Whether the page depends on more than its link, so that readers do not share it.
     for_authors
-        Whether readers may not open it.
+        Whether only authors may open the page.
     """
 
     name: str
@@ -108,7 +108,7 @@ class Topic(Generic[T]):
     for_authors: bool = False
 
     def __post_init__(self) -> None:
-        """ValueError where a part is empty: it would be missing on every page."""
+        """Raise ValueError where a text is empty: it would be missing on every page."""
         for part in ("name", "title", "letter", "docs"):
             if not getattr(self, part):
                 raise ValueError(

@@ -52,7 +52,7 @@ def open(  # noqa: A001
     path_or_url
         Folder, `s3://bucket/prefix` or `gs://bucket/prefix`.
     model
-        Key or name of a model in the store; None for the one ingested last.
+        Key or name of a model in the store; None for the model ingested last.
     snapshot
         Id of an older publication; None for the newest.
 
@@ -61,7 +61,7 @@ def open(  # noqa: A001
     StoreError
         With a sentence that ends in what to do next.
     ImportError
-        Where a file of the folder that Python runs in is called as a package of Headscape.
+        Where a file in the folder that Python runs in has the name of a package of Headscape.
     """
     check_packages("store")
     from headscape.corpus import PicturedCorpus
@@ -73,7 +73,7 @@ def open(  # noqa: A001
 
 
 def show(corpus: "Corpus", layer: int, head: int, *, view: str | None = None, tokens: int = 2_000) -> "Figure":
-    """The picture of `corpus.show` as a plotly figure, which needs no widgets; its parameters are the same."""
+    """The picture of `corpus.show`, with the same parameters, as a plotly figure, which needs no widgets."""
     from headscape.corpus import head_figure
 
     return head_figure(corpus, layer, head, view=view, tokens=tokens)
@@ -105,16 +105,16 @@ def sentence(model: Any, *given: Any, **options: Any) -> "Figure | Widget":
     Parameters
     ----------
     model, tokenizer
-        Objects of transformers, of any family that the ingest reads; or a folder or a name, whose tokenizer is its own
-        unless one is given. The model is left as it is.
+        Objects of transformers, of any family that the ingest reads; or a folder or a name, with the tokenizer of the
+        checkpoint unless one is given. The model is not changed.
     text, other
         A sentence, and a second one that the model reads with it.
     show
-        The view at first: `head`, `model`, `matrix` or `neuron`.
+        The first view: `head`, `model`, `matrix` or `neuron`.
     layer, heads
-        The layer at first and the heads whose lines are drawn, 0-based; None for all.
+        The first layer, and the heads whose lines are drawn, 0-based; None for all.
     first
-        Of a text of more than 128 tokens, the first of the 128 that are shown.
+        In a text of more than 128 tokens, the first of the 128 shown tokens.
 
     Raises
     ------
@@ -137,15 +137,15 @@ def sentence(model: Any, *given: Any, **options: Any) -> "Figure | Widget":
 def context_mixing(
     model: Any, tokenizer: Any, text: str, *, method: str = "globenc", rolled_out: bool = False
 ) -> "DataArray":
-    """How much of each token's vector comes from each token of a text (layer, query_token, key_token); rows sum to 1.
+    """Share of each token's vector from each token of a text (layer, query_token, key_token); rows sum to 1.
 
     Parameters
     ----------
     model, tokenizer, text
-        As of `sentence`; the tokenizer may be None where the model is a folder or a name.
+        See `sentence`; the tokenizer may be None where the model is a folder or a name.
     method
-        One of `store.schema.mixing.METHODS`, or of models with the layers of a BERT `alti`, `value_zeroing` or `decompx`, whose parts are of
-        the input tokens after each layer. See `ingest.encode.decomposition`.
+        One of `store.schema.mixing.METHODS`; for models with the layers of a BERT also `alti`, `value_zeroing` or `decompx`, which
+        gives the parts of the input tokens after each layer. See `ingest.encode.decomposition`.
     rolled_out
         Shares of the input tokens after each layer, the product of the matrices up to it.
 
@@ -164,7 +164,7 @@ def alike(model: Any, tokenizer: Any, first: str, second: str) -> "DataArray":
     """Why two texts are alike: the cosine of their mean vectors, split over pairs of their tokens (first_token, second_token).
 
     By DecompX (Modarressi et al. 2023): each mean vector is a sum over the tokens of its text, so the products sum to the cosine.
-    Parameters and errors as of `context_mixing`.
+    For parameters and errors see `context_mixing`.
     """
     found = _find(model)
     from headscape.arrival import alike as split
@@ -173,7 +173,7 @@ def alike(model: Any, tokenizer: Any, first: str, second: str) -> "DataArray":
 
 
 def _find(model: Any) -> Any:
-    """The checkpoint of a folder or a name, before what takes seconds to import: a name may be wrong."""
+    """The checkpoint of a folder or a name, found before slow imports, as a name may be wrong."""
     check_packages("store", "dashboard", "ingest")
     from store.process import check_extra
 
@@ -186,16 +186,16 @@ def _find(model: Any) -> Any:
 def replace(
     corpus: "Corpus", heads: "Sequence[tuple[int, int]]", instead: "Instead" = "rule", *, sentences: int = 100
 ) -> "Dataset":
-    """What changes over a sample of the corpus where heads do something else. Needs the extras `ingest` and `dashboard`.
+    """Changes over a sample of the corpus where the attention of heads is replaced. Needs the extras `ingest` and `dashboard`.
 
     Parameters
     ----------
     heads
-        Layer and head of each.
+        Layer and head of each replaced head.
     instead
         `rule`: attend as the rules of the head predict; `mean`: as on average; `even`: evenly; `off`: nothing.
     sentences
-        At most so many of those that no rule was fitted on.
+        Most sentences of the sample, from those that no rule was fitted on.
 
     Returns
     -------
@@ -216,14 +216,14 @@ def replace(
 
 
 def replace_more(corpus: "Corpus", instead: "Sequence[Instead]" = ("rule",), *, sentences: int = 100) -> "Dataset":
-    """The same for 0, 10, 25, 50, 75 and 100% of the heads, in every order that the store knows.
+    """Changes as of `replace` for 0, 10, 25, 50, 75 and 100% of the heads, in every order that the store knows.
 
     Parameters
     ----------
     instead
-        One or more of those of `replace`.
+        One or more values of `instead` of `replace`.
     sentences
-        At most so many of those that no rule was fitted on.
+        Most sentences of the sample, from those that no rule was fitted on.
 
     Returns
     -------
@@ -270,9 +270,9 @@ def match(corpus: "Corpus", other: "Corpus") -> "DataFrame":
 
 
 def headvis_metrics(corpus: "Corpus", sentences: int | None = None) -> "Dataset":
-    """The six metrics that HeadVis has of a head, of every head of an opened store (layer, head), by the definitions of Neuronpedia.
+    """The six metrics of HeadVis for every head of an opened store (layer, head), by the definitions of Neuronpedia.
 
-    `sentences` is how many of the first count; None for all with vectors. Means are over tokens, not over sentences.
+    `sentences` is the number of first sentences that count; None for all with vectors. Means are over tokens, not over sentences.
     """
     check_packages("store")
     from store.headvis import headvis_metrics as measured
@@ -281,7 +281,7 @@ def headvis_metrics(corpus: "Corpus", sentences: int | None = None) -> "Dataset"
 
 
 def read_headvis(folder: "str | Path") -> "Dataset":
-    """The same of another model, from a tree of HeadVis, or from a file of metrics of Neuronpedia.
+    """The six metrics of another model's heads, from a tree of HeadVis, or from a file of metrics of Neuronpedia.
 
     `xarray.concat([headscape.headvis_metrics(corpus), headscape.read_headvis(folder)], "model")` has both.
 
@@ -304,9 +304,9 @@ def notes(
     Parameters
     ----------
     path_or_url
-        The store whose notes they are.
+        The store that the notes are about.
     notes
-        The database of notes where it is not beside the store, as flag `--notes` of `headscape serve`.
+        The database of notes where it is not beside the store; see flag `--notes` of `headscape serve`.
 
     Returns
     -------
@@ -341,7 +341,7 @@ def check_packages(*names: str) -> None:
 
 
 def _found(name: str) -> ModuleSpec | None:
-    """What `import` of the name gives; None where only the module itself knows, which a script has made."""
+    """The module that `import` of the name finds; None for a module without a spec, which a script has made."""
     try:
         return find_spec(name)
     except ValueError:

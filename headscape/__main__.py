@@ -1,6 +1,6 @@
 """The command `headscape`: every command of the product, from any folder.
 
-Imports nothing slow: a process that fits pictures imports this file before anything can end it with its parent.
+Imports nothing slow: a process that fits pictures imports this file before it can follow the end of its parent.
 """
 
 import sys
@@ -16,12 +16,12 @@ from typing import NoReturn
 from headscape import check_packages
 
 if __name__ == "__main__" and Path(sys.path[0]) != Path(__file__).parents[1] and not sys.flags.safe_path:
-    del sys.path[0]  # a folder `store` where the command is run is not the package
+    del sys.path[0]  # a folder `store` in the working directory is not the package
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command: the module whose `main` it is, the arguments that it puts first, and what it does."""
+    """A command: the module of its `main`, the arguments before the user's, and its description."""
 
     module: str
     arguments: tuple[str, ...]
@@ -50,7 +50,7 @@ COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status of the command that is named first; 2 where there is no such command."""
+    """Run the command that the first argument names; returns its exit status, 2 for an unknown command."""
     name, *flags = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     if name in ("-h", "--help"):
         print(_usage())
@@ -71,18 +71,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _expanded(flag: str) -> str:
-    """The flag with `~` as the home of its user: a shell leaves it in `--data=~/reviews.csv`."""
+    """The flag with `~` replaced by the user's home: a shell leaves `~` in `--data=~/reviews.csv`."""
     name, equals, value = flag.partition("=")
     return f"{name}={expanduser(value)}" if equals and value.startswith("~") else flag
 
 
 def run() -> NoReturn:
-    """Run a command, and end the process. What standard output cannot spell, as of a folder's name, is escaped as in messages."""
+    """Run a command, and end the process. Characters that standard output cannot encode, as in folder names, are escaped."""
     if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")
     status = main()
     if "icechunk" in sys.modules:
-        from store.process import end  # slow to import, where a command has not
+        from store.process import end  # slow to import unless the command has imported it
 
         end(status)
     sys.exit(status)

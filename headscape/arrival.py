@@ -1,4 +1,4 @@
-"""What each token of a text brings to each, and to the vector of the text, by a model of the reader."""
+"""Shares of each token in the vectors of the tokens of a text, and in the vector of the text, by a model of the reader."""
 
 from typing import Any
 
@@ -19,10 +19,10 @@ from store import Corpus, StoreError
 from store.kernels.mixing import attended_part, roll_out
 from store.schema.mixing import METHODS
 
-#: By how much vectors may differ from those that follow from the weights, as a share of the largest number. In float32 rounding makes 1e-6
-#: at most in every family and in all-MiniLM-L6-v2; a hook that changes what one layer adds by 0.1 % makes 1e-4.
+#: Largest difference between a model's vectors and vectors computed from its weights, as a share of the largest number. Rounding in
+#: float32 makes at most 1e-6 in every family and in all-MiniLM-L6-v2; a hook that changes the output of one layer by 0.1 % makes 1e-4.
 LARGEST_MISS = 1e-4
-#: Methods of `METHODS` that follow from the values of heads and the weights of what heads add.
+#: Methods of `METHODS` that need the values and the output projection of heads.
 OF_VALUES = ("norm", "globenc")
 
 
@@ -38,7 +38,7 @@ def context_mixing(
 
 
 def mixing_of_corpus(corpus: Corpus, sentence: int, method: str, *, rolled_out: bool) -> xr.DataArray:
-    """See `headscape.corpus.PicturedCorpus.context_mixing`, of a method that runs the model."""
+    """See `headscape.corpus.PicturedCorpus.context_mixing`, by a method that runs the model."""
     _check_method(method, StoreError)
     ids = corpus.tokens.token_id.values[corpus.sentence_rows(sentence)].astype(np.int64)
     model = load(CorpusModel.of(corpus)).hooked
@@ -54,7 +54,7 @@ def _check_method(method: str, error: type[IngestError | StoreError]) -> None:
 
 
 def _shares(ready: OwnModel, sentence: Sentence, method: str, rolled_out: bool) -> NDArray[np.floating]:
-    """(layer, query_token, key_token)."""
+    """Shares (layer, query_token, key_token) by a method."""
     if method not in METHODS:
         return _traced_shares(ready, method, rolled_out)
     if method in OF_VALUES:
@@ -64,13 +64,13 @@ def _shares(ready: OwnModel, sentence: Sentence, method: str, rolled_out: bool) 
 
 
 def _trace(ready: OwnModel, instead: str = INSTEAD) -> tuple[list[TracedLayer], Tensor]:
-    """The layers of a model after its last pass, and what the model gave of that sentence, with all hooks of its owner: (token, feature)."""
+    """Traced layers of a model's last pass, and the model's output for that sentence, with its owner's hooks: (token, feature)."""
     assert ready.captured.last is not None, "a pass before"
     return traced(ready.hooked, ready.captured, instead=instead), ready.captured.last[0]
 
 
 def _traced_shares(ready: OwnModel, method: str, rolled_out: bool) -> NDArray[np.floating]:
-    """By a method that runs the layers again."""
+    """Shares (layer, query_token, key_token) by a method that runs the layers again."""
     layers, last = _trace(ready)
     shares, parts = shares_by(layers, method, rolled_out=rolled_out)
     if parts is not None:
@@ -82,7 +82,7 @@ def _traced_shares(ready: OwnModel, method: str, rolled_out: bool) -> NDArray[np
 
 
 def _check_added(ready: OwnModel, sentence: Sentence) -> None:
-    """Refuse a model in which heads add something else than their weights make of their values."""
+    """Refuse a model in which the output of heads does not follow from their values and weights."""
     for layer, projection in enumerate(ready.hooked.output_projections()):
         value, projected = (each[layer][0].float().cpu() for each in (ready.captured.value, ready.captured.projected))
         weight, bias = projection.weight.cpu(), projection.bias.cpu()
@@ -91,7 +91,7 @@ def _check_added(ready: OwnModel, sentence: Sentence) -> None:
 
 
 def _check_same(ready: OwnModel, computed: Tensor, given: Tensor) -> None:
-    """Refuse a model whose vectors are not those that its weights make: a hook, or another pass of a module."""
+    """Refuse a model whose vectors do not follow from its weights, because of a hook or a changed forward pass."""
     miss = float((computed - given).abs().max() / given.abs().max())
     if not miss <= LARGEST_MISS:
         raise IngestError(
@@ -110,7 +110,7 @@ def alike(model: Any, tokenizer: Any, first: str, second: str, *, found: Checkpo
 
 
 def _vector_parts(ready: OwnModel, text: str) -> tuple[Sentence, NDArray[np.floating]]:
-    """A text as a model encodes it, and what each input token adds to the mean of the last vectors: (token, feature)."""
+    """The encoded text, and the part of each input token in the mean of the last vectors: (token, feature)."""
     sentence = encode_text(ready, text)
     layers, last = _trace(ready, "Give a model with BERT's layers.")
     *_, parts = decompose(layers, instead="Give a shorter text.")
@@ -121,7 +121,7 @@ def _vector_parts(ready: OwnModel, text: str) -> tuple[Sentence, NDArray[np.floa
 def _labelled(
     values: NDArray[np.floating], first: Sentence, second: Sentence, dims: tuple[str, str], labels: dict[str, Any]
 ) -> xr.DataArray:
-    """With the wordpieces of both sides."""
+    """Values labelled with the wordpieces of both sides."""
     sides = zip(dims, (first, second), strict=True)
     labels = labels | {dim.replace("token", "wordpiece"): (dim, list(own.wordpieces)) for dim, own in sides}
     return xr.DataArray(values, labels, (*labels.keys() & {"layer"}, *dims))

@@ -1,8 +1,8 @@
-"""A corpus as `headscape.open` gives it: labelled arrays, and plotly figures of them for a notebook.
+"""The corpus that `headscape.open` returns: labelled arrays, and plotly figures of them for a notebook.
 
-The figures are the points of a head, and the attention weights of a head in a sentence. A notebook draws them without further packages,
-and they stay in the notebook when it is exported. In a kernel plotly itself asks for nbformat, and gives only its own MIME type, which
-nbconvert leaves out of HTML.
+The figures show the points of a head, and the attention weights of a head in a sentence. A notebook draws them without further packages,
+and an exported notebook keeps them. In a kernel plotly itself requires nbformat, and gives only its own MIME type, which nbconvert
+leaves out of HTML.
 """
 
 from dataclasses import replace
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 #: Okabe and Ito's blue and vermillion, and the shapes of the points: circles are queries, diamonds are keys.
 COLOURS = {"query": "#0072B2", "key": "#D55E00"}
 SYMBOLS = {"query": "circle", "key": "diamond"}
-#: Pixels of a head's picture, and of a token in the matrix of a sentence.
+#: Pixels: side of a head's picture, and side of a token's cell in the matrix of a sentence.
 SIZE, CELL = 700, 22
-#: Plotly's choice in the kernel of Jupyter. Any other, such as that of PLOTLY_RENDERER, stays plotly's.
+#: Plotly's default renderer in the kernel of Jupyter. With any other, such as one of PLOTLY_RENDERER, plotly draws the figure.
 IN_KERNEL = "plotly_mimetype"
 HTML = "text/html"
-#: Stands in place of a figure until a script of the page has found plotly.js.
+#: Message in place of a figure until a script of the page has found plotly.js.
 MISSING = (
     '<p id="{id}-missing">To see this figure, trust the notebook and run it from its first cell: '
     "the output of its first figure holds plotly.js.</p>"
@@ -47,26 +47,26 @@ MISSING = (
 
 
 class NotebookFigure(go.Figure):  # type: ignore[misc]
-    """Draws itself at the end of a cell and with `show()`; the first one of a notebook brings plotly.js (4.8 MB)."""
+    """A figure that draws itself at the end of a cell and with `show()`; the first figure of a notebook contains plotly.js (4.8 MB)."""
 
-    #: The cell whose figure has brought plotly.js: when the cell runs again, so does its new figure.
+    #: The cell whose figure contains plotly.js: when the cell runs again, its new figure contains plotly.js too.
     _bringing: ClassVar[str | None] = None
 
     def _ipython_display_(self) -> None:
         self.show()
 
     def show(self, *arguments: Any, **options: Any) -> None:
-        """As plotly defines it."""
+        """Show the figure; parameters as plotly defines them."""
         if arguments or options or pio.renderers.default != IN_KERNEL:
             super().show(*arguments, **options)
             return
-        from IPython.display import display  # a kernel has it
+        from IPython.display import display  # every kernel has IPython
 
         drawn: dict[str, Any] = pio.renderers[IN_KERNEL].to_mimebundle(self.to_dict())
         display({**drawn, HTML: self._html(), "text/plain": f"Figure: {self.layout.title.text}"}, raw=True)
 
     def _html(self) -> str:
-        """The figure as HTML, with plotly.js where no earlier cell of the notebook has brought it."""
+        """The figure as HTML, with plotly.js unless an earlier cell of the notebook contains it."""
         cell, place = _cell(), f"headscape-{uuid4().hex}"
         brings = NotebookFigure._bringing in (None, cell)
         if brings:
@@ -76,7 +76,7 @@ class NotebookFigure(go.Figure):  # type: ignore[misc]
 
 
 def _cell() -> str:
-    """The cell that runs now, as the notebook names it; the request to run it where the notebook names no cell."""
+    """Id of the running cell; where the notebook names no cell, id of the request to run it."""
     from IPython import get_ipython
 
     request: dict[str, Any] = get_ipython().get_parent()
@@ -114,7 +114,7 @@ def default_view(corpus: Corpus) -> str:
 
 
 def _labels(corpus: Corpus, rows: NDArray[np.int64]) -> list[str]:
-    """What a point says under the pointer: its wordpiece and its sentence."""
+    """Text of each point under the pointer: its wordpiece and its sentence."""
     sentences = corpus.tokens.sentence_index.values[rows]
     pieces = map(as_label, corpus.wordpieces(rows))
     return [f"{piece}, sentence {sentence}" for piece, sentence in zip(pieces, sentences, strict=True)]
@@ -139,7 +139,7 @@ def _points(points: NDArray[np.float32], role: str, labels: list[str]) -> go.Sca
 
 
 def _title(corpus: Corpus, view: str, layer: int, head: int, tokens: int) -> str:
-    """Which head, how its points were placed, how many of how many tokens, and how far distance can be trusted."""
+    """Title of a picture: head, view, number of drawn and of all tokens, and rank correlation of distances."""
     fidelity = corpus.view(view).fidelity.sel(layer=layer, head=head, measure="spearman")
     held_out, fitted = (float(fidelity.sel(judged=judged)) for judged in ("held_out", "fitted"))
     measured = f"{fitted:.2f} on fitted sentences" if np.isnan(held_out) else f"{held_out:.2f} on held-out sentences"
@@ -150,7 +150,7 @@ def _title(corpus: Corpus, view: str, layer: int, head: int, tokens: int) -> str
 
 
 def sentence_figure(corpus: Corpus, index: int, layer: int, head: int, first: int = 0) -> NotebookFigure:
-    """See `headscape.sentence`; of a long sentence the tokens from the first on."""
+    """See `headscape.sentence`; of a long sentence, a window of tokens from `first` on."""
     check_head(layer, head, layers=corpus.layers, heads=corpus.heads)
     every = corpus.wordpieces(corpus.sentence_rows(index))
     window = Window.at(first, len(every))
@@ -179,13 +179,13 @@ def sentence_figure(corpus: Corpus, index: int, layer: int, head: int, first: in
 
 
 class HeadCount(int):
-    """How many heads a layer has. Called, it shows the points of all heads: `corpus.heads()`."""
+    """Number of heads of a layer. A call shows the points of all heads: `corpus.heads()`."""
 
     corpus: "PicturedCorpus"
 
     @classmethod
     def of(cls, corpus: "PicturedCorpus", count: int) -> "HeadCount":
-        """That of a corpus."""
+        """The number of heads of a corpus, which it can show."""
         counted = cls(count)
         counted.corpus = corpus
         return counted
@@ -223,7 +223,7 @@ class PicturedCorpus(Corpus):
         view
             One of `corpus.views`; None for the most faithful.
         tokens
-            How many of the first tokens to draw: the corpus is in random order, so they are a sample.
+            Number of first tokens to draw: the corpus is in random order, so they are a sample.
 
         Raises
         ------
@@ -237,9 +237,9 @@ class PicturedCorpus(Corpus):
         return head_widget(self, layer, head, view=view or default_view(self), tokens=tokens)
 
     def context_mixing(self, sentence: int, method: str = "globenc", *, rolled_out: bool = False) -> "DataArray":
-        """As `store.Corpus.context_mixing`; by `alti`, `value_zeroing` or `decompx` with the model, which needs the extra `notebook`.
+        """See `store.Corpus.context_mixing`; `alti`, `value_zeroing` and `decompx` run the model and need the extra `notebook`.
 
-        These are of the text of the sentence, up to the length that the store was ingested with; DecompX is always of input tokens.
+        They read the sentence up to the length that the store was ingested with; DecompX always gives shares of input tokens.
         """
         if method in METHODS:
             return super().context_mixing(sentence, method, rolled_out=rolled_out)
@@ -257,7 +257,7 @@ class PicturedCorpus(Corpus):
         heads: "Sequence[int] | None" = None,
         first: int = 0,
     ) -> "Widget":
-        """The attention of all heads in a sentence of the corpus; options as of `headscape.sentence`.
+        """The attention of all heads in a sentence of the corpus; for options see `headscape.sentence`.
 
         Raises
         ------

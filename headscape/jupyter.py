@@ -1,7 +1,7 @@
-"""The tile of the launcher of JupyterLab and JupyterHub: what jupyter-server-proxy starts, and serves under `/headscape/`.
+"""The launcher tile of JupyterLab and JupyterHub: the server that jupyter-server-proxy starts and serves under `/headscape/`.
 
-The server listens on a unix socket in a folder of the user alone, which jupyter-server-proxy makes: of the others on a machine
-nobody reaches it. Jupyter says who may come in, and under which names it answers. Imports nothing slow: Jupyter loads it at its start.
+The server listens on a unix socket in a folder of the user alone, which jupyter-server-proxy makes: other users of the machine cannot
+reach it. Jupyter decides who may come in, and under which host names it answers. Imports nothing slow: Jupyter loads it at its start.
 """
 
 import os
@@ -10,32 +10,32 @@ from pathlib import Path
 
 #: Variable of the environment that names the store: a folder, or an address of object storage.
 STORE = "HEADSCAPE_STORE"
-#: Seconds until the first answer: a server imports for some, on a busy machine for many.
+#: Longest wait in seconds for the first answer: imports take some seconds, on a busy machine many.
 PATIENCE = 120.0
 ICON = Path(__file__).with_name("icon.svg")
 
 
 def launcher() -> dict[str, object]:
-    """What jupyter-server-proxy asks of the entry point `headscape` of the group `jupyter_serverproxy_servers`."""
+    """Settings for jupyter-server-proxy, from the entry point `headscape` of the group `jupyter_serverproxy_servers`."""
     return {
         "command": command,
         "unix_socket": True,
-        "absolute_url": True,  # the path is passed on whole, as the prefix of the server expects it
+        "absolute_url": True,  # pass the whole path on, which contains the server's prefix
         "timeout": PATIENCE,
         "launcher_entry": {"title": "Headscape", "icon_path": str(ICON)},
     }
 
 
 def command(base_url: str, unix_socket: str) -> list[str]:
-    """The command that serves the store to its user, under the path of Jupyter that ends in the name of the entry point.
+    """The command that serves the store to its user, under Jupyter's path with the name of the entry point at its end.
 
     Raises
     ------
     tornado.web.HTTPError
-        Where there is no store; its sentence is the page that opens in place of the pages.
+        Where there is no store; its sentence opens in place of the dashboard.
     """
     store = os.environ.get(STORE, "data/headscape")
-    folder = Path(os.path.expanduser(store))  # as a store is opened; a user that is not there stays as written
+    folder = Path(os.path.expanduser(store))  # as when a store is opened; an unknown user stays as written
     if "://" not in store and not folder.exists():
         from tornado.web import HTTPError  # Jupyter runs on it
 

@@ -1,8 +1,8 @@
-"""A text by transformers' own objects, as a reader of a notebook has them: no store, no ingest, and nothing of theirs is changed.
+"""A text in a model given as objects of transformers in a notebook: no store, no ingest; the objects are not changed.
 
-The model is copied without its weights, which the copy shares; those of 16 bits are copied in float32, as those of a folder are loaded: small
-shares and products vanish in 16 bits, or overflow. What peft trained is merged in a whole copy. New hooks and another kind of attention are
-the copy's alone. Hooks of the owner run as in any other pass. The tokenizer is read from a temporary folder, as that of a checkpoint.
+The model is copied, and the copy shares its weights. Weights of 16 bits are copied in float32, as from a folder: small shares and
+products vanish or overflow in 16 bits. Weights that peft trained are merged in a full copy. Only the copy gets new hooks and another
+kind of attention. Hooks of the owner run as in any other pass. The tokenizer is read from a temporary folder, as for a checkpoint.
 """
 
 import json
@@ -37,13 +37,13 @@ from ingest.run.errors import IngestError, short
 from ingest.text.tokenizer import Tokens
 from store.phrases import many, one
 
-#: By how much a vocabulary may differ from the rows of the embedding.
+#: Largest difference between the sizes of vocabulary and embedding: the larger of this number of rows and this share of all rows.
 SLACK, SHARE = 16, 0.02
-#: Rows without a wordpiece, at least: many models fill the embedding up to a multiple of 128, or keep rows for new wordpieces.
+#: Rows without a wordpiece that are always allowed: many models pad the embedding to a multiple of 128, or reserve rows.
 SPARE = 127
 #: Ids that a model and its tokenizer may both name.
 IDS = ("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id")
-#: Of layers that compute what their weights say: a subclass with another may compute anything.
+#: Forward passes of linear layers that compute what their weights say: a subclass with another pass may compute anything.
 PLAIN_PASSES = (Linear.forward, Conv1D.forward)
 
 
@@ -67,19 +67,19 @@ def own_widget(
 def own_sentence(
     model: Any, tokenizer: Any, text: str, other: str | None, found: Checkpoint | None = None
 ) -> tuple[str, Sentence]:
-    """The name of a model, and a text or a pair as it encodes them; see `own_widget`.
+    """The name of a model, and a text or a pair as the model encodes it; see `own_widget`.
 
     Raises
     ------
     IngestError
-        Where the model is of no family, the tokenizer is another model's, or the text has no word or too many.
+        Where the model is of no known family, the tokenizer is another model's, or the text has no word or too many words.
     """
     with ready_model(model, tokenizer, found) as ready:
         return ready.checkpoint.name, encode_text(ready, text, other)
 
 
 class OwnModel(GuessingModel):
-    """A model that keeps what its last pass captured: what follows from more of it needs no second pass."""
+    """A model that keeps the arrays captured in its last pass, so that further results need no second pass."""
 
     captured = Capture()
 
@@ -91,7 +91,7 @@ class OwnModel(GuessingModel):
 
 @contextmanager
 def ready_model(model: Any, tokenizer: Any, found: Checkpoint | None = None) -> Iterator[OwnModel]:
-    """A model with its tokenizer, of a copy in float32 that shares its weights; `found` as in `own_widget`."""
+    """A copy of a model in float32 that shares its weights, with its tokenizer; `found` as in `own_widget`."""
     if found is None and tokenizer is None:
         raise IngestError(
             "A model object needs its tokenizer. Give what AutoTokenizer.from_pretrained returns, or a folder or a name."
@@ -109,7 +109,7 @@ def ready_model(model: Any, tokenizer: Any, found: Checkpoint | None = None) -> 
 
 
 def encode_text(ready: GuessingModel, text: str, other: str | None = None) -> Sentence:
-    """A text or a pair as a model encodes it; raises as `own_sentence`."""
+    """A text or a pair as a model encodes it; for errors see `own_sentence`."""
     _check_text("text", text)
     if other is not None:
         _check_text("other", other)
@@ -127,7 +127,7 @@ def encode_text(ready: GuessingModel, text: str, other: str | None = None) -> Se
 
 
 def _check_text(name: str, text: object) -> None:
-    """Refuse what is no sentence; an empty `text` is refused later, where it has no word."""
+    """Refuse a text that is no sentence; an empty `text` is refused later, as it has no word."""
     if not isinstance(text, str):
         raise IngestError(f"`{name}` is of type {type(text).__name__}. Give one sentence as a str.")
     if name == "other" and not text.strip():
@@ -135,7 +135,7 @@ def _check_text(name: str, text: object) -> None:
 
 
 def _same_name(first: object, second: object) -> bool:
-    """Whether both are one folder or name: objects are not compared, as a model given as its own tokenizer is an error."""
+    """Whether both are the same folder or name; objects are not compared, as a model given as its tokenizer is an error."""
     return all(isinstance(each, str | Path) for each in (first, second)) and str(first) == str(second)
 
 
@@ -145,7 +145,7 @@ def _loaded(checkpoint: Checkpoint) -> Any:
 
 
 def _with_tokenizer(checkpoint: Checkpoint, tokenizer: Any, folder: Path) -> Checkpoint:
-    """A checkpoint whose files are those of a tokenizer, saved to an empty folder."""
+    """A checkpoint whose only files are a tokenizer's, saved to an empty folder."""
     if isinstance(tokenizer, str | Path):
         tokenizer = _tokenizer_named(str(tokenizer))
     if not hasattr(tokenizer, "save_pretrained") or not hasattr(tokenizer, "get_vocab"):
@@ -164,7 +164,7 @@ def _tokenizer_named(name: str) -> Any:
 
     try:
         return transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
-    except Exception as error:  # the hub's client and `tokenizers` let through whatever they meet
+    except Exception as error:  # the hub's client and `tokenizers` raise errors of any kind
         raise IngestError(
             f"There is no tokenizer {short(name)!r} ({type(error).__name__}). Give a folder or a name that has one."
         ) from error
@@ -201,7 +201,7 @@ def given_model(model: Any) -> tuple[Any, Checkpoint]:
     Raises
     ------
     IngestError
-        Where the model is none of transformers, of no family, or other than its config says.
+        Where the model is not of transformers, of no known family, or contradicts its config.
     """
     model = _merged(_within(model))
     if not isinstance(model, PreTrainedModel):
@@ -219,7 +219,7 @@ def given_model(model: Any) -> tuple[Any, Checkpoint]:
 
 
 def _within(model: Any) -> Any:
-    """The model that sentence-transformers or torch.compile was given."""
+    """The model inside a wrapper of sentence-transformers or torch.compile."""
     if isinstance(model, Sequential) and len(model) and hasattr(model[0], "auto_model"):
         model = model[0].auto_model
     return getattr(model, "_orig_mod", model)
@@ -230,7 +230,7 @@ def _name(model: Any) -> str:
 
 
 def _merged(model: Any) -> Any:
-    """The model that peft was given: with what was trained in its weights, where that is in use. Another model as it is."""
+    """The model inside peft's wrapper, with active adapters merged into its weights; any other model unchanged."""
     if not hasattr(model, "get_base_model"):
         return model
     within = _within(model.get_base_model())
@@ -244,7 +244,7 @@ def _merged(model: Any) -> Any:
     copied = _copy(model, _name(within), shared=False)  # merging changes weights in place
     try:
         return copied.unload() if off else copied.merge_and_unload()
-    except Exception as error:  # peft raises what its kinds of adapters do
+    except Exception as error:  # kinds of adapters raise errors of any kind
         raise IngestError(
             f"The adapter of {short(_name(within))} cannot be merged into its weights ({type(error).__name__}). "
             "Give the model without it, model.unload()."
@@ -252,19 +252,19 @@ def _merged(model: Any) -> Any:
 
 
 def _copy(model: Any, name: str, *, shared: bool = True) -> Any:
-    """The modules of a model anew, with its own tensors where they are `shared`, but for those of 16 bits."""
+    """A copy of a model's modules; if `shared`, with the same tensors, except tensors of 16 bits."""
     kept = (each for module in model.modules() for each in vars(module).values() if isinstance(each, Tensor))
     exact = [(tensor, _exact(tensor)) for tensor in chain(model.parameters(), model.buffers(), kept)]
     try:
         return deepcopy(model, {id(own): new for own, new in exact if shared or new is not own})
-    except Exception as error:  # whatever an owner has put on a module
+    except Exception as error:  # owners may put any object on a module
         raise IngestError(
             f"{short(name)} cannot be copied ({type(error).__name__}). Give the folder that save_pretrained wrote."
         ) from error
 
 
 def _exact(tensor: Tensor) -> Tensor:
-    """A tensor of 16 bits in float32; any other as it is."""
+    """A tensor of 16 bits in float32; any other tensor unchanged."""
     if tensor.dtype not in (torch.float16, torch.bfloat16):
         return tensor
     exact = tensor.detach().float()
@@ -283,7 +283,7 @@ def _check_model(model: Any, checkpoint: Checkpoint) -> None:
 
 
 def _check_plain(checkpoint: Checkpoint, weights: Mapping[str, Tensor]) -> None:
-    """Refuse weights with an adapter beside them, and those that are not numbers in memory."""
+    """Refuse weights with an adapter, and weights that are no plain numbers in memory."""
     name, layers = short(checkpoint.name), checkpoint.family.layers_prefix
     if adapted := next(filter(ADAPTED.search, weights), None):
         raise IngestError(
@@ -302,7 +302,7 @@ def _check_plain(checkpoint: Checkpoint, weights: Mapping[str, Tensor]) -> None:
 
 
 def _check_layers(checkpoint: Checkpoint, layers: Sequence[LayerParts]) -> None:
-    """Refuse another number of layers than the config says, and linear layers that compute something else than their weights say."""
+    """Refuse a number of layers that contradicts the config, and linear layers with a forward pass of their own."""
     name, count = short(checkpoint.name), checkpoint.family.size(checkpoint.config, "num_hidden_layers")
     if len(layers) != count:
         raise IngestError(
@@ -317,7 +317,7 @@ def _check_layers(checkpoint: Checkpoint, layers: Sequence[LayerParts]) -> None:
 
 
 def _check_shapes(checkpoint: Checkpoint, layers: Sequence[LayerParts], weights: Mapping[str, Tensor]) -> None:
-    """Refuse weights of other sizes than the config says; names that transformers changed on loading are left out."""
+    """Refuse weights of other sizes than in the config; weights that transformers renamed on loading are skipped."""
     size = checkpoint.family.size(checkpoint.config, "hidden_size")
     said = checkpoint.family.weight_shapes(checkpoint.config).items()
     named = [(name, weights[name], shape) for name, shape in said if name in weights]

@@ -5,7 +5,7 @@ The stages in order (`pipeline.py`), each resumable and ending in a commit:
 - `sentences`: reviews -> sentences -> tokens (`text/`)
 - `tensors`: tokens -> queries, keys, statistics (`encode/`)
 - `normalizations`, `projections`: queries and keys -> pictures (`projections/`); the first picture here, the others last
-- `pairs`, `divergence`, `intervals`: what is measured of heads (`heads/`)
+- `pairs`, `divergence`, `intervals`: measurements of heads (`heads/`)
 - `features`: vectors at the feature points (`encode/`), and their pictures (`projections/`)
 - `importance`: the loss without each head, where IMPORTANCE is set (`heads/`)
 

@@ -16,7 +16,7 @@ from ingest.run.process import exit_status, follow_parent, keep_freed_memory, ou
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run an ingest; the exit status, see `exit_status`."""
+    """Run an ingest; returns the exit status, see `exit_status`."""
     follow_parent(os.environ)
     return exit_status(partial(_ingest, arguments), name="ingest")
 

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from ingest.text.blocks import Block
     from ingest.text.tokenizer import Layout
 
-#: Tokens of the sentences that are encoded for the rate, and of each.
+#: Tokens of all sentences that are encoded for the rate, and of each sentence.
 TOKENS, LENGTH = 4096, 32
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check a model; the exit status, see `ingest.run.process.exit_status`."""
+    """Check a model; returns the exit status, see `ingest.run.process.exit_status`."""
     return exit_status(partial(_check, arguments), name="check-model")
 
 
@@ -37,7 +37,7 @@ def _check(arguments: Sequence[str] | None) -> None:
 
 
 def facts(model: str) -> list[tuple[str, str]]:
-    """What is said of a model, line by line.
+    """The facts on a model, line by line: name and value.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def facts(model: str) -> list[tuple[str, str]]:
 
 
 def _missing(checkpoint: "Checkpoint", layout: "Layout", has_token_types: bool) -> Iterator[str]:
-    """What says nothing of a model, and why."""
+    """What does not apply to a model, and why."""
     if not has_token_types:
         yield "token types: it has none"
     if checkpoint.family.causal:
@@ -112,7 +112,7 @@ def _trained_head(checkpoint: "Checkpoint") -> str:
 
 
 def _random_block(wordpieces: int, length: int) -> "Block":
-    """Sentences of random wordpieces, all as long."""
+    """Sentences of random wordpieces, all of one length."""
     import numpy as np
 
     from ingest.text.blocks import Block

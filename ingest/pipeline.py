@@ -71,7 +71,7 @@ def run(
 ) -> None:
     """Run the stages that have something to do, and publish; what the store holds is not computed again.
 
-    `note` writes down how far it is; `checkpoint` is that of the settings, where it was found before.
+    `note` writes down the progress; `checkpoint` is the checkpoint of the settings, if the caller has found it.
     """
     checkpoint = checkpoint or settings_checkpoint(settings.model, settings.store)
     data = find_data(
@@ -89,10 +89,10 @@ def run(
     check_annotation(settings, data)
     device = find_device(settings.device)
     dtype = find_dtype(settings.dtype, device)
-    if checkpoint.place is not None:  # those of a store had the right shapes
+    if checkpoint.place is not None:  # weights of a model in a store had the right shapes
         check_shapes(checkpoint)
     if settings.stage != "all":
-        open_repository(settings.store)  # says it where there is none, and leaves the place as it is
+        open_repository(settings.store)  # raises where there is no store, and leaves the place as it is
     of = f"{checkpoint.name} on {data.name}"
     with (
         open_writer(settings.store) as writer,
@@ -120,7 +120,7 @@ def _with_length(settings: Settings, checkpoint: Checkpoint) -> Settings:
 
 
 def _planned(writer: Writer, settings: Settings, checkpoint: Checkpoint, data: Data, limits: Limits) -> PlannedCorpus:
-    """The sentences of the budget; for the projections alone those that the store holds."""
+    """The plan of the budget's sentences; for the projections alone, of those that the store holds."""
     if settings.stage == "all":
         meanwhile = partial(import_libraries, checkpoint)
         return prepare_corpus(writer, settings, data, checkpoint, limits=limits, meanwhile=meanwhile)
@@ -153,24 +153,24 @@ class Ingest:
         self.held_before = int(str(attributes.get("counted_sentences", stored_before)))
         if settings.stage == "projections" and not self.held_before:
             raise IngestError(f"{settings.store} holds nothing of {checkpoint.name} yet. Run `headscape ingest` first.")
-        # What is held is never made smaller; if its ingest was killed before the pictures, they are finished now.
+        # A stored corpus is never made smaller; if its ingest was killed before the pictures, they are finished now.
         smaller = settings.stage == "projections" or self.held_before > corpus.sentences
         every = stored_corpus(writer, corpus.key, self.held_before, limits) if smaller else corpus
         vectors = 0 if settings.stage == "projections" else settings.vector_tokens
         self.counted = every.with_vectors_of(vectors, sentences=stored_before)
-        #: All stages after the encoder are of sentences with vectors.
+        #: Corpus of all stages after the encoder: the sentences with vectors.
         self.corpus = self.counted.stored
         self.changed = False
         check_labels(writer, settings, checkpoint, self.corpus)
 
     @property
     def held(self) -> str:
-        """How much of the model the store holds, in words."""
+        """Sentences and pictures of the model that the store holds, in words."""
         attributes: dict[str, Any] = dict(self.writer.group(self.model.path).attrs)
         return f"{held_sentences(attributes)}, {many(len(attributes['views']), 'picture')}"
 
     def bring_up_to_date(self) -> None:
-        """Run the stages; a new model can be read from its first picture on, and those of raw vectors need no normalisation.
+        """Run the stages; a new model can be read from its first picture on, and pictures of raw vectors need no normalisation.
 
         Fits run in processes of low priority from the moment that their input is there: other stages leave some time of the cores.
         """
@@ -218,7 +218,7 @@ class Ingest:
         return annotate(self.writer, self.corpus, self.settings, self.data, self.checkpoint) or added
 
     def _find_words(self, added: bool) -> None:
-        """What this model does with the words; whether words were `added`."""
+        """Bring what follows from the words up to date for this model; `added` tells whether words are new."""
         if annotated_sentences(self.writer, self.corpus) >= self.corpus.sentences:
             with one_thread("blas"):  # the matrices are small: threads would wait for each other
                 added |= find_strongest_words(self.writer, self.model, self.corpus, self.cluster)
@@ -237,7 +237,7 @@ class Ingest:
             self._show_early()
 
     def _find_roles(self) -> None:
-        """Rules and roles of the heads, those of grammar too where there are words."""
+        """Bring rules and roles of the heads up to date, roles of grammar too where there are words."""
         self.changed |= update_roles(
             self.writer,
             self.model,
@@ -250,7 +250,7 @@ class Ingest:
         )
 
     def _train_probes(self) -> None:
-        """Probes of governors: they take long, so all pictures come first."""
+        """Train probes of governors: they take long, so all pictures come first."""
         writer, settings = self.writer, self.settings
         if annotated_sentences(writer, self.corpus) < self.corpus.sentences or settings.probes == NONE:
             return
@@ -261,7 +261,7 @@ class Ingest:
             )
 
     def _pending_features(self, sample: Sample) -> Sequence[FeatureDrawing]:
-        """The pictures of feature points that have something to do, with their fits begun."""
+        """The pictures of feature points that are not finished, with their fits begun."""
         points = FeaturePoints(
             self.writer,
             self.model,
@@ -276,7 +276,7 @@ class Ingest:
         return start_fits(pending_features(points))
 
     def _mix(self, sample: Sample) -> None:
-        """What context mixing follows from."""
+        """Bring the inner products of context mixing, and what follows from them, up to date."""
         if self.settings.stage == "all":
             self.changed |= update_mixing(
                 self.writer,
@@ -301,11 +301,11 @@ class Ingest:
         )
 
     def _pending(self, head_vectors: HeadVectors, names: list[ViewName]) -> Sequence[HeadPictures]:
-        """Those of the pictures that have something to do, with their fits begun."""
+        """The pictures of these names that are not finished, with their fits begun."""
         return start_fits(pending_pictures(self.writer, head_vectors, names, self.cluster))
 
     def _project(self, pictures: Sequence[HeadPictures], head_vectors: HeadVectors, names: list[ViewName]) -> None:
-        """Bring pictures up to date and name those that are whole; the first of a new model shows it to readers."""
+        """Bring pictures up to date and list the whole ones; the first picture of a new model shows it to readers."""
         for _ in draw(self.writer, pictures):
             self.changed = True
             if "views" in self.writer.group(self.model.path).attrs:
@@ -355,7 +355,7 @@ class Ingest:
         return self.writer.group(self.model.path).attrs
 
     def _workers(self) -> EncodeBlocks | None:
-        """What encodes blocks on the workers, where there are some."""
+        """Function that encodes blocks on the workers; None where there are none."""
         if self.cluster is None:
             return None
         loading = Loading(self.settings, str(self.device), self.dtype, self.checkpoint.weights_sha256)
@@ -383,7 +383,7 @@ def model_group(checkpoint: Checkpoint, corpus: PlannedCorpus, *, dtype: str) ->
 
 
 class Drawing(Protocol):
-    """One picture, or several that are computed together because they place the same vectors."""
+    """A picture, or several that are computed together because they place the same vectors."""
 
     def begin(self) -> None:
         """Start the fits that run in processes, so that other pictures need not wait for them."""
@@ -394,12 +394,12 @@ class Drawing(Protocol):
         ...
 
     def finish(self) -> str:
-        """Describe the pictures and mark them as whole; the message of the last commit."""
+        """Describe the pictures and mark them as whole; returns the message of the last commit."""
         ...
 
 
 def start_fits(drawings: Sequence[Drawn]) -> Sequence[Drawn]:
-    """Start the fits of pictures, unless they have begun; the same pictures."""
+    """Start the fits of pictures, unless they have begun; returns the pictures."""
     for drawing in drawings:
         drawing.begin()
     return drawings

@@ -28,7 +28,7 @@ def encoded(
     views: Sequence[ViewName],
     encoder: Encoder,
 ) -> dict[str, Any]:
-    """The provenance of an ingest that encodes sentences, after that of `before`, empty for a new model.
+    """The provenance of an ingest that encodes sentences; `before` is the provenance so far, empty for a new model.
 
     `views` are those of the settings, and others that the model has.
     """
@@ -53,7 +53,7 @@ def computed(before: Mapping[str, Any], settings: Settings, data: Data, views: S
 
 
 def placed(before: Mapping[str, Any], settings: Settings, checkpoint: Checkpoint, data: Data) -> dict[str, Any]:
-    """The same provenance with the places of model and data as they are now; a spelling of a name of the hub is no place."""
+    """The provenance with the places of model and data as they are now; a spelling of a name of the hub is no place."""
     now = dict(before)
     settings_now = dict(before["settings"])
     if _model_moved(before, settings, checkpoint):
@@ -82,7 +82,7 @@ def _is_local(data: Data) -> bool:
 
 
 def _settings(before: Mapping[str, Any], settings: Settings, data: Data, views: Sequence[ViewName]) -> dict[str, Any]:
-    """The settings, and what ingests before made that these leave as it is."""
+    """The settings, and those of earlier ingests for what these settings leave as it is."""
     known: Mapping[str, Any] = before.get("settings", {})
     chosen = asdict(settings) | {"first": data.first or settings.first}
     if set(views) != set(settings.view_names):

@@ -41,7 +41,7 @@ class PointReader:
         return has_review(self._checkpoint, reviews, number)
 
     def read(self, reviews: Reviews, number: int, tell: Tell) -> Mapping[str, NDArray[np.uint8]]:
-        """What a zarr store has of a review, by its keys: the group of a token set, as an ingest with --reviews writes it."""
+        """Content of a zarr store of a review, by its keys: the group of a token set, as an ingest with --reviews writes it."""
         content: dict[str, Any] = {}
         root = zarr.open_group(MemoryStore(content), mode="w", zarr_format=3)
         group = root.require_group(f"models/{self._corpus.name}/features/review-{number}")
@@ -59,7 +59,7 @@ class PointReader:
 
 
 def _pictures(group: zarr.Group) -> list[Picture]:
-    """Of all feature points, and of the values of every head."""
+    """Pictures of all feature points, and of the values of every head."""
     feature, exact = array_of(group, "feature"), Projection.of_points(Settings(), "pca")
     points = [str(point) for point in np.asarray(array_of(group, "point")[:])]
     read = partial(read_point, feature)

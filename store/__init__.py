@@ -1,6 +1,6 @@
 """The store: defines what each stored number means, and reads the numbers as labelled arrays.
 
-The ingest writes the store and the dashboard reads it; nothing else passes between them. Imports neither torch nor Dash.
+The ingest writes the store and the dashboard reads it; they share no other data. Imports neither torch nor Dash.
 """
 
 from store.corpus import Corpus

@@ -23,7 +23,7 @@ from store.verify import unprotected, verify, wrong_files
 
 #: Exit status where nothing has been ingested yet.
 NOTHING_YET = 3
-#: Where a store is by default.
+#: Default folder of a store.
 STORE = "data/headscape"
 
 

@@ -1,4 +1,4 @@
-"""What a model adds to its logits, written to its group in the store and read back."""
+"""Biases and masks that a model adds to its logits, written to its group in the store and read back."""
 
 import numpy as np
 import zarr
@@ -7,12 +7,12 @@ from store.kernels.bias import AttentionBias, LayerBias, Mask
 from store.repository.arrays import array_of, create_arrays
 from store.schema.model import BIAS_ARRAYS, BIAS_TABLES, CAUSAL, NO_WINDOW
 
-#: Name of the group below that of the model.
+#: Name of the group below the model's group.
 GROUP = "bias"
 
 
 def write_bias(model: zarr.Group, bias: AttentionBias | None) -> None:
-    """Write what is added to logits to the group of a model: no group where nothing is."""
+    """Write the bias to the group of a model; no group without a bias."""
     if bias is None:
         return
     tables = {name: [getattr(layer, name) for layer in bias.layers] for name in BIAS_TABLES}
@@ -35,7 +35,7 @@ def write_bias(model: zarr.Group, bias: AttentionBias | None) -> None:
 
 
 def read_bias(model: zarr.Group, layer: int | None = None) -> AttentionBias | None:
-    """What a model adds to its logits, or to those of one layer, from its group; None where it adds nothing."""
+    """The bias of a model, or of one layer, from the model's group; None where the model adds nothing."""
     if GROUP not in model:
         return None
     group = model[GROUP]

@@ -1,4 +1,4 @@
-"""One model on one corpus at one snapshot, as labelled, lazy selections: sentences, head statistics, vectors, pictures."""
+"""A model on a corpus at a snapshot, as labelled, lazy arrays: sentences, head statistics, vectors, pictures."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -29,14 +29,14 @@ from store.schema.pictures import LARGEST_COORDINATE
 from store.summary import as_html, as_text
 
 HEADS = "layer", "head"
-#: Heads whose tables are kept: some megabytes each.
+#: Most heads whose tables are kept in memory: some megabytes each.
 KEPT_TABLES = 8
-#: Sentences that mean patterns are of, and weights of a head in them, at most.
+#: Mean patterns: most sentences, and most weights of a head in these sentences.
 MEAN_SENTENCES, MEAN_WEIGHTS = 60, 1 << 19
 
 
 class Corpus(ReachResults):
-    """What one model does on one corpus, read at one snapshot. Every array is read when it is first used.
+    """A model on a corpus, read at a snapshot. Every array is read when it is first used.
 
     Attributes
     ----------
@@ -47,9 +47,9 @@ class Corpus(ReachResults):
     attributes
         Provenance of the model: checkpoint, versions, dtype, settings, stages.
     layers, heads
-        Sizes; those of the text are in `CorpusText`.
+        Sizes; sizes of the text are in `CorpusText`.
     missing_statistics
-        Those of `STATISTICS` that were not computed when the store was made: their numbers are NaN.
+        Names in `STATISTICS` that were not computed when the store was made: their numbers are NaN.
     """
 
     def __init__(self, chunks: Store, snapshot: str, name: str, *, title: str) -> None:
@@ -80,7 +80,7 @@ class Corpus(ReachResults):
         if name not in self._lazy:
             labels = self.tokens[["position", "sentence_index", "token_flags"]].data_vars
             self._lazy[name] = self._model[name].isel(token=slice(0, self._token_stop)).assign_coords(labels)
-        return self._lazy[name].copy(deep=False)  # what its caller loads is not kept here
+        return self._lazy[name].copy(deep=False)  # arrays that the caller loads are not kept here
 
     # -- queries, keys and attention ----------------------------------------------------------------
 
@@ -95,7 +95,7 @@ class Corpus(ReachResults):
         return self._per_token("key")
 
     def stored_vectors(self, role: str, *, layer: int, head: int) -> tuple[xr.Variable, NDArray[np.float32]]:
-        """Queries or keys of a head as they are stored, lazy (token, channel), and what to add to each of them (channel)."""
+        """Queries or keys of a head as they are stored, lazy (token, channel), and a constant to add to each (channel)."""
         return stored_vectors(self._model, role, layer=layer, head=head)
 
     @property
@@ -105,16 +105,16 @@ class Corpus(ReachResults):
 
     @cached_property
     def bias(self) -> AttentionBias | None:
-        """What the model adds to q.k / sqrt(channels): masks and biases by distance; None where it adds nothing, as a BERT."""
+        """Masks and biases by distance that the model adds to q.k / sqrt(channels); None where it adds nothing, as a BERT."""
         return read_bias(self._groups.group(f"models/{self.name}"))
 
     @cached_property
     def masks(self) -> tuple[Mask, ...]:
-        """Which keys the queries of each layer see."""
+        """Mask of each layer: the keys that its queries see."""
         return masks_of(self.bias, self.layers)
 
     def pattern(self, sentence: int, *, layer: int | None = None, head: int | None = None) -> xr.DataArray:
-        """Attention pattern of a sentence, recomputed from its queries and keys; rows sum to 1. StoreError without it or such a head.
+        """Attention pattern of a sentence, recomputed from its queries and keys; rows sum to 1. StoreError for an unknown sentence or head.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class Corpus(ReachResults):
         head: int | None = None,
         queries: NDArray[np.integer] | None = None,
     ) -> NDArray[np.float32]:
-        """`pattern` without labels, which take most of its time; of some queries, by position in the sentence, or of all."""
+        """`pattern` without labels, which take most of its time; for some queries, by position in the sentence, or for all."""
         check_head(layer or 0, head or 0, layers=self.layers, heads=self.heads)
         part = {**_indexers(layer, head), "token": self.sentence_rows(sentence)}
         query, key = (self._model[role].variable.isel(part).values.astype(np.float32) for role in ROLES)
@@ -154,7 +154,7 @@ class Corpus(ReachResults):
         return heads.reshape(*query.shape[:-1], tokens[0])
 
     def context_mixing(self, sentence: int, method: str = "globenc", *, rolled_out: bool = False) -> xr.DataArray:
-        """How much of each token's vector comes from each token in each layer (layer, query_token, key_token); rows sum to 1.
+        """Share of each token's vector from each token in each layer (layer, query_token, key_token); rows sum to 1.
 
         `method` is one of `store.schema.mixing.METHODS`. With `rolled_out`, shares of the input tokens after each layer: the product of the
         matrices up to it. StoreError without such a sentence or method, NotIngested where the ingest kept no products.
@@ -170,7 +170,7 @@ class Corpus(ReachResults):
 
     @cached_property
     def head_statistic(self) -> xr.DataArray:
-        """Means over sentences of `token_statistic` (source, statistic, layer, head) in float64; `source`: which queries."""
+        """Means over sentences of `token_statistic` (source, statistic, layer, head) in float64; `source` names the queries."""
         return self._model.head_statistic.load()
 
     def head_means(self, chosen: NDArray[np.bool_]) -> xr.DataArray:
@@ -179,7 +179,7 @@ class Corpus(ReachResults):
         Parameters
         ----------
         chosen
-            (n_tokens,), which of `rows` count.
+            (n_tokens,), whether each of `rows` counts.
         """
         return part_means(self.token_statistic, self._chosen(chosen))
 
@@ -192,7 +192,7 @@ class Corpus(ReachResults):
         Parameters
         ----------
         chosen
-            (n_tokens,), which of `rows` count.
+            (n_tokens,), whether each of `rows` counts.
         watch
             Called with the finished share, 0 to 1; an error that it raises ends the computation.
 
@@ -206,7 +206,7 @@ class Corpus(ReachResults):
     def contrast_statistics(
         self, chosen: NDArray[np.bool_], watch: Watch = lambda _: None, others: NDArray[np.bool_] | None = None
     ) -> xr.Dataset:
-        """`part_statistics` of the chosen tokens, and `difference`: minus the same of `others`, by default of all others.
+        """`part_statistics` of the chosen tokens, and `difference`: their means minus the means of `others`, by default all other tokens.
 
         `difference_interval` and `difference_layer_interval` are its 95% intervals, paired by sentence.
         """
@@ -256,7 +256,7 @@ class Corpus(ReachResults):
         return self._model.layer_mixing.load()
 
     def mixing_means(self, chosen: NDArray[np.bool_], watch: Watch = lambda _: None) -> xr.DataArray:
-        """Mixing ratios over the chosen tokens only: (source, ratio, layer), NaN without any; as `part_statistics`."""
+        """Mixing ratios over the chosen tokens only: (source, ratio, layer), NaN without any; `watch` as in `part_statistics`."""
         return part_means(self.token_mixing, self._chosen(chosen), watch)
 
     @cached_property
@@ -274,7 +274,7 @@ class Corpus(ReachResults):
     def word_pattern(self, sentence: int, *, layer: int | None = None, head: int | None = None) -> xr.DataArray:
         """Attention between the words of a sentence: to a word the sum over its wordpieces, from a word their mean.
 
-        As `pattern`, with dims query_word and key_word, labelled with the words (Clark et al. 2019, section 4.1). Rows
+        See `pattern`; dims are query_word and key_word, labelled with the words (Clark et al. 2019, section 4.1). Rows
         sum to less than 1: [CLS] and [SEP] are no words.
         """
         pattern, rows = self.pattern(sentence, layer=layer, head=head), self.words.rows(sentence)
@@ -289,10 +289,10 @@ class Corpus(ReachResults):
     # -- rules --------------------------------------------------------------------------------------
 
     def logit_parts(self, sentence: int, *, layer: int, head: int) -> xr.DataArray:
-        """Why a head attends there: parts (part, query_token, key_token) of each logit, which sum to q.k / sqrt(channels).
+        """Parts (part, query_token, key_token) of each logit of a head, which sum to q.k / sqrt(channels).
 
-        Parts as in `store.kernels.head_tables.logit_parts`: position, word, both, context, and constants of the row. The tables of the head
-        are made from its stored queries and keys, and those of the last heads are kept. NotIngested where the rules are not computed.
+        Parts as in `store.kernels.head_tables.logit_parts`: position, word, both, context, and constants of the row. The tables of the
+        head are made from its stored queries and keys; tables of recent heads are kept. NotIngested where the rules are not computed.
         """
         check_head(layer, head, layers=self.layers, heads=self.heads)
         rows = self.sentence_rows(sentence)
@@ -306,7 +306,7 @@ class Corpus(ReachResults):
         return xr.DataArray(parts[:, 0], labels, ("part", "query_token", "key_token"), "logit")
 
     def predicted_pattern(self, sentence: int, *, layer: int, head: int) -> xr.DataArray:
-        """Attention pattern (query_token, key_token) that at most six rules of a head predict, from the text and the head's tables."""
+        """Attention pattern (query_token, key_token) that a head's rules, at most six, predict from the text and its tables."""
         tokens, tables = self.rule_text.sentence(sentence), self.head_tables(layer, head)
         rules = self.rules[["chosen", "rule_weight"]].isel(layer=layer, head=head)
         own = chosen_rules(rules.chosen.values, rules.rule_weight.values)
@@ -314,23 +314,23 @@ class Corpus(ReachResults):
         return xr.DataArray(weights, self.piece_labels(sentence), ("query_token", "key_token"), "predicted")
 
     def hypothesis(self, names: Hypothesis, *, sentences: int = SENTENCES, watch: Watch = lambda _: None) -> xr.Dataset:
-        """How well a hypothesis says what each head attends to, on the first sentences of the corpus, a uniform sample.
+        """How well a hypothesis predicts the attention of each head, on the first sentences of the corpus, a uniform sample.
 
         Parameters
         ----------
         names
-            A function of a `store.hypothesis.HypothesisSentence` that returns (query_token, key_token): True where it says that the
+            A function of a `store.hypothesis.HypothesisSentence` that returns (query_token, key_token): True where it claims that the
             query attends to the key. Pairs with a special token do not count.
         sentences
-            How many; fewer where the corpus has fewer.
+            Number of sentences; fewer where the corpus has fewer.
         watch
             Called with the finished share, 0 to 1; an error that it raises ends the computation.
 
         Returns
         -------
         `precision`, `recall`, `iou` and `bias` (layer, head), see `store.kernels.relations.MEASURES`, each with its 95% interval
-        (bound, layer, head) by bootstrap over sentences. NaN where it names no key. Attributes: `sentences`,
-        and those with named keys: `named_sentences`, `named_queries`.
+        (bound, layer, head) by bootstrap over sentences. NaN where the hypothesis names no key. Attributes: `sentences`, and
+        numbers of sentences and queries with named keys: `named_sentences`, `named_queries`.
 
         Raises
         ------
@@ -352,12 +352,12 @@ class Corpus(ReachResults):
 
     @cached_property
     def rule_text(self) -> RuleText:
-        """The sentences as rules see them. NotIngested where the rules are not computed."""
+        """The sentences with all properties that rules depend on. NotIngested where the rules are not computed."""
         return RuleText(self, RuleSentences.stored(self._roles).tabled)
 
     @cached_property
     def mean_patterns(self) -> MeanPatterns:
-        """Mean patterns of all heads, layer after layer, over at most 60 of the sentences that rules are fitted on."""
+        """Mean patterns of all heads, layer after layer, over at most 60 sentences that rules are fitted on."""
         lengths, flags = self.sentences.row_size.values, self.tokens.token_flags.values
         chosen = sentences_within(lengths, self.rule_sentences.fitted[:MEAN_SENTENCES], MEAN_WEIGHTS)
         vectors = {"query": self.query, "key": self.key}
@@ -365,20 +365,20 @@ class Corpus(ReachResults):
         return MeanPatterns.of(((pattern, flags[self.sentence_rows(index)]) for index, pattern in read), self.bias)
 
     def head_tables(self, layer: int, head: int) -> HeadTables:
-        """Mean, position's part and wordpiece's part of the queries and keys of a head; those of the last heads are kept."""
+        """Tables of a head: mean, position's part and wordpiece's part of its queries and keys; tables of recent heads are kept."""
         check_head(layer, head, layers=self.layers, heads=self.heads)
         tables = self._tables.get((layer, head))
         if tables is None:
             query, key = (self._model[role].variable[layer, head].values for role in ROLES)
             tables = read_tables(self, RuleSentences.stored(self._roles), query, key)
-            # A new mapping: other threads may read the one before.
+            # A new mapping: other threads may read the previous one.
             self._tables = dict([*self._tables.items()][1 - KEPT_TABLES :]) | {(layer, head): tables}
         return tables
 
     def head_dictionary(self, layer: int, head: int) -> xr.Dataset:
-        """What the tables of a head bring together most: logits above that of an average key of the same query, context left out.
+        """Pairs with the largest logits by a head's tables: logits minus the query's logit for an average key, without context.
 
-        Of the sentences that the tables are made of. NotIngested where the rules are not computed.
+        Counts are of the sentences that the tables are made of. NotIngested where the rules are not computed.
 
         Returns
         -------
@@ -440,7 +440,7 @@ class Corpus(ReachResults):
             raise StoreError(f"{self.name} has no feature points of {token_set!r}. {remedy}")
         if token_set in self._features:
             return self._features[token_set]
-        # Two threads may both open it: both get the same object.
+        # Two threads may both open a token set: both get the same object.
         return self._features.setdefault(token_set, Features(self, self._groups, token_set))
 
 

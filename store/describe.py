@@ -1,4 +1,4 @@
-"""Contents of a store, as plain data and as text, and what changed between two of its snapshots."""
+"""Contents of a store, as plain data and as text, and changes between two of its snapshots."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,15 +16,15 @@ from store.schema.model import counted_size, varying_statistics
 from store.snapshot import Snapshot
 from store.summary import finished_stages
 
-#: After it, the identity of data says how many first reviews it is of.
+#: Mark in the identity of data before its number of first reviews.
 FIRST = "#first="
 
 
 @dataclass(frozen=True)
 class ModelDescription:
-    """A model of the store on its corpus; `stages` are the titles of the finished ones of `store.summary.STAGES`.
+    """A model of the store on its corpus; `stages` are titles of finished stages, see `store.summary.STAGES`.
 
-    `sentences` and `tokens` have vectors, the counted ones are those that statistics of heads and layers are of.
+    `sentences` and `tokens` have vectors; statistics of heads and layers are of `counted_sentences` and `counted_tokens`.
     """
 
     key: str
@@ -68,18 +68,18 @@ class CorpusDescription:
     data_identity: str
     max_length: int
     truncated: int
-    #: Sentences with a special token in their text; None where the store does not say.
+    #: Sentences with a special token in their text; None where the store does not know.
     marked: int | None
     label_names: list[str]
     splitter: str
-    #: Where the sample is of the first reviews only: how many, and of how many where the store says this.
+    #: Number of first reviews that the sample is drawn from, and of all reviews; None where all are read, or unknown.
     first: int | None
     reviews_in_data: int | None
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What a snapshot holds: it never changes."""
+    """Contents of a snapshot, which never change."""
 
     models: list[ModelDescription]
     corpora: list[CorpusDescription]
@@ -87,9 +87,9 @@ class Contents:
 
 @dataclass(frozen=True)
 class Description:
-    """A store at one snapshot; `bytes` of the whole store, None for object storage.
+    """A store at one snapshot; `bytes` is the size of the whole store, None for object storage.
 
-    `fingerprinted`: whether chunk files that were exchanged are found when they are read.
+    `fingerprinted`: whether reading detects exchanged chunk files.
     """
 
     url: str
@@ -113,7 +113,7 @@ def contents_of(snapshot: Snapshot) -> Contents:
 
 
 def describe(snapshot: Snapshot, contents: Contents | None = None) -> Description:
-    """Describe a store from its metadata: models, corpora, history, size. Reads no array; `contents` where they are known."""
+    """Describe a store from its metadata: models, corpora, history, size. Reads no array; `contents`, if known, are not read again."""
     contents = contents or contents_of(snapshot)
     return Description(
         url=snapshot.url,
@@ -227,7 +227,7 @@ class ListChange:
 
     @classmethod
     def between(cls, older: Sequence[str], newer: Sequence[str]) -> "ListChange":
-        """What the newer list has and the older has not, and the other way round."""
+        """Names that only the newer list has, and names that only the older has."""
         added = tuple(name for name in newer if name not in older)
         return cls(added, tuple(name for name in older if name not in newer))
 
@@ -239,9 +239,9 @@ class HeadChange:
     Attributes
     ----------
     older, newer
-        Its mean over all queries in each snapshot.
+        Mean of the statistic over all queries in each snapshot.
     deviations
-        Its change in standard deviations among the heads of the older snapshot, so that statistics of all units compare.
+        Change in standard deviations among the heads of the older snapshot, so that statistics of all units compare.
     """
 
     layer: int
@@ -273,14 +273,14 @@ class ModelChange:
 
 @dataclass(frozen=True)
 class SnapshotChanges:
-    """What changed between two snapshots: models by key that came and went, and those that both have."""
+    """Changes between two snapshots: keys of added and removed models, and changes of models in both."""
 
     models: ListChange
     changed: tuple[ModelChange, ...]
 
 
 def changes_between(older: Snapshot, newer: Snapshot) -> SnapshotChanges:
-    """Compare two snapshots of one store. Of arrays, only the statistics of heads are read."""
+    """Compare two snapshots of one store. The only arrays read are the statistics of heads."""
     common = [key for key in newer.models if key in older.models]
     return SnapshotChanges(
         ListChange.between(list(older.models), list(newer.models)),

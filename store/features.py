@@ -24,33 +24,33 @@ class Sentences(Protocol):
 
     @property
     def sentences(self) -> xr.Dataset:
-        """As in `store.Corpus`."""
+        """Sentences of the corpus, see `CorpusText.sentences`."""
 
     @property
     def vocab(self) -> NDArray[np.object_]:
-        """As in `store.Corpus`."""
+        """Wordpiece of each token id, see `CorpusText.vocab`."""
 
     def pieces(self, tokens: xr.Dataset) -> list[Piece]:
-        """As in `store.Corpus`."""
+        """Wordpieces of tokens, see `CorpusText.pieces`."""
 
     @property
     def label_names(self) -> tuple[str, ...]:
-        """As in `store.Corpus`."""
+        """Names of the labels, see `CorpusText.label_names`."""
 
     @property
     def token_reach(self) -> xr.DataArray:
-        """As in `store.Corpus`."""
+        """Reach of each token, see `StageResults.token_reach`."""
 
 
 class Features:
-    """One token set of one model: the same tokens at every feature point (see `store.schema.features`).
+    """A token set of a model: the same tokens at every feature point (see `store.schema.features`).
 
     Attributes
     ----------
     name
         `sample`, or `review-<n>` with the index of a review in the data.
     attributes
-        What the tokens are and how many; see `store.schema.features`.
+        Kind and number of the tokens; see `store.schema.features`.
     points
         Names of the feature points, in the order of the model.
     n_tokens
@@ -62,7 +62,7 @@ class Features:
         self.name = name
         self._corpus = corpus
         stored = groups.open(path)
-        #: Points have their titles on pages beside their names.
+        #: Group of the token set; points have titles for pages beside their names.
         self._group = stored.assign_coords(title=("point", [point_title(str(name)) for name in stored.point.values]))
         self.attributes: Mapping[str, Any] = self._group.attrs
         self.points: tuple[str, ...] = tuple(map(str, self._group.point.values))
@@ -85,7 +85,7 @@ class Features:
 
     @cached_property
     def tokens(self) -> xr.Dataset:
-        """TOKEN_ARRAYS (token). `sentence_index` counts the sentences of the corpus in the sample, of the review in a review."""
+        """TOKEN_ARRAYS (token). `sentence_index` counts sentences of the corpus in the sample, and sentences of the review in a review."""
         return with_written_attributes(self._group[list(TOKEN_ARRAYS)]).load()
 
     def wordpieces(self) -> list[str]:
@@ -94,7 +94,7 @@ class Features:
 
     @cached_property
     def pieces(self) -> list[Piece]:
-        """The wordpieces of the tokens, where they stand."""
+        """The wordpieces of the tokens with their place in words."""
         return self._corpus.pieces(self.tokens)
 
     @cached_property

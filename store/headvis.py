@@ -1,4 +1,4 @@
-"""Attention as HeadVis counts it: layer by layer from the stored queries and keys of a corpus, and of another model from its files."""
+"""HeadVis' metrics of attention: layer by layer from stored queries and keys of a corpus, and for another model from its files."""
 
 import json
 import math
@@ -20,18 +20,18 @@ from store.repository.errors import StoreError, is_integer
 from store.schema.model import HEADS
 
 CONFIG, SCATTER = "config.json", "scatter_data.json"
-#: Bytes of a file, layers or heads of a layer, and heads at most: one that is larger is of something else.
+#: Most bytes of a file, most layers or heads of a layer, and most heads: a larger file is not of HeadVis.
 MOST_BYTES, MOST_PLACES, MOST_HEADS = 16 << 20, 4_096, 1 << 17
-#: Characters of a name.
+#: Most characters of a name.
 LONGEST_NAME = 200
-#: What HeadVis' own skeleton calls a metric.
+#: Metric -> its name in HeadVis' own skeleton.
 ALIASES = {"prev_token_score": "previous_token_score"}
 _GIVE = f"Give a folder with {CONFIG} and {SCATTER}, as `headscape export` writes it."
 
 
 @dataclass(frozen=True, eq=False)
 class LayerAttention:
-    """What the heads of a layer do in the first sentences.
+    """Metrics and weights of the heads of a layer in the first sentences.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ def read_rows_of_patterns(
 ) -> Iterator[tuple[int, int, NDArray[np.float32]]]:
     """Rows of the patterns of a layer: sentence, position of the first query, and weights (head, query_token, key_token).
 
-    `sentences` ascend. `head` is the only one, None for all of the layer. `room`: weights at once.
+    `sentences` ascend. `head` is the only head that is read; None for all of the layer. `room`: weights at once.
     """
     part = {"layer": slice(layer, layer + 1), "head": slice(None) if head is None else slice(head, head + 1)}
     vectors = {"query": corpus.query.isel(part), "key": corpus.key.isel(part)}
@@ -62,11 +62,11 @@ def read_rows_of_patterns(
 
 
 def layer_attention(corpus: Corpus, layer: int, sentences: int, watch: Watch = lambda _: None) -> LayerAttention:
-    """What the heads of a layer do in the first sentences. `watch` is called with the finished share."""
+    """Metrics and weights of a layer in the first sentences. `watch` is called with the finished share."""
     sums, largest = MetricSums(corpus.heads), np.zeros((corpus.heads, sentences))
     pieces = corpus.tokens.token_id.values
     for sentence, first, weights in read_rows_of_patterns(corpus, layer, range(sentences)):
-        if weights.shape[-1] > 1:  # a token alone counts nowhere
+        if weights.shape[-1] > 1:  # a sentence of one token does not count
             sums.add(weights, pieces[corpus.sentence_rows(sentence)], first)
             largest[:, sentence] = np.maximum(largest[:, sentence], largest_weight(weights, first))
         watch((sentence + 1) / sentences)
@@ -74,21 +74,21 @@ def layer_attention(corpus: Corpus, layer: int, sentences: int, watch: Watch = l
 
 
 def headvis_metrics(corpus: Corpus, sentences: int | None = None, watch: Watch = lambda _: None) -> xr.Dataset:
-    """The six metrics of HeadVis of every head (layer, head), as `read_headvis` has those of other models.
+    """The six metrics of HeadVis for every head (layer, head); `read_headvis` reads them for other models.
 
     Parameters
     ----------
     corpus
         An opened store.
     sentences
-        How many of its first sentences count; None for all with vectors.
+        Number of first sentences that count; None for all with vectors.
     watch
         Called with the finished share, 0 to 1; an error that it raises ends the computation.
 
     Raises
     ------
     StoreError
-        Without a sentence.
+        Where no sentence would count.
     """
     if sentences is not None and (not is_integer(sentences) or sentences < 1):
         raise StoreError(f"There are no metrics of {sentences!r} sentences. Give at least 1, a whole number.")
@@ -104,7 +104,7 @@ def _watched(steps: int, watch: Watch) -> Iterator[int]:
 
 
 def labelled_metrics(metrics: NDArray[np.float64], **attributes: str | int) -> xr.Dataset:
-    """Metrics (metric, layer, head) by their names, with what they mean."""
+    """Metrics (metric, layer, head) as arrays by name, with their meanings."""
     arrays = {name: (HEADS, values, {"meaning": METRICS[name]}) for name, values in zip(METRICS, metrics, strict=True)}
     layers, heads = metrics.shape[1:]
     return xr.Dataset(arrays, {"layer": np.arange(layers), "head": np.arange(heads)}, attributes)
@@ -121,7 +121,7 @@ def read_headvis(place: str | Path) -> xr.Dataset:
     Raises
     ------
     StoreError
-        Where the files are not there, are not such files, or have no metric.
+        Where the files are missing, of another format, or have no metric.
     """
     path = Path(place)
     if path.is_file():
@@ -159,7 +159,7 @@ def _wrong(path: Path, problem: str) -> StoreError:
 
 
 def _from_rows(rows: object, path: Path) -> NDArray[np.float64]:
-    """(metric, layer, head) from a row of each head."""
+    """Metrics (metric, layer, head) from a row of each head."""
     if not isinstance(rows, list) or not rows:
         raise _wrong(path, "it lists no heads")
     places = [_place(row, path) for row in rows]
@@ -184,7 +184,7 @@ def _place(row: object, path: Path) -> tuple[int, int]:
 
 
 def _number(value: object, path: Path) -> float:
-    """NaN where there is none."""
+    """A number of a file; NaN for a missing or infinite one."""
     if value is None:
         return math.nan
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -197,7 +197,7 @@ def _number(value: object, path: Path) -> float:
 
 
 def _from_tables(tables: object, path: Path) -> NDArray[np.float64]:
-    """(metric, layer, head) from the table of each metric: a list of layers, each a list of heads."""
+    """Metrics (metric, layer, head) from the table of each metric: a list of layers, each a list of heads."""
     known = _object(tables, path, "metrics")
     shapes = {shape for name in METRICS if name in known if (shape := _shape(known[name], path))}
     if len(shapes) != 1:
@@ -225,7 +225,7 @@ def _shape(table: object, path: Path) -> tuple[int, int]:
 
 
 def _attributes(config: Mapping[str, Any], path: Path) -> dict[str, str | int]:
-    """What a tree says of its model and text; a tree without a model's name is called by its folder."""
+    """Model and text of a tree; a tree without a model's name has its folder's name."""
     pipeline = config.get("pipeline_config")
     stated = dict(config) | (pipeline if isinstance(pipeline, dict) else {})
     names = {"model": "model_name", "data": "dataset_name", "sentences": "n_sequences", "max_length": "seq_len"}
@@ -239,5 +239,5 @@ def _attributes(config: Mapping[str, Any], path: Path) -> dict[str, str | int]:
 
 
 def _name(text: str) -> str:
-    """On one line, and not too long."""
+    """A name on one line, of at most `LONGEST_NAME` characters."""
     return " ".join(text.split())[:LONGEST_NAME]

@@ -20,25 +20,25 @@ from store.rules import RuleText
 from store.schema.model import BOUNDS, HEADS, ROLES
 from store.text import CorpusText
 
-#: Sentences that a hypothesis is tested on, if a reader says no other number: the first, a uniform sample.
+#: Default number of sentences that a hypothesis is tested on: the first ones, a uniform sample.
 SENTENCES = 500
-#: Sentences whose vectors are read at once.
+#: Number of sentences whose vectors are read at once.
 READ = 250
-#: Attention weights of a sentence that are computed together: 64 MiB.
+#: Most attention weights of a sentence that are computed together: 64 MiB.
 WEIGHTS = 1 << 24
 
 
 class HypothesisSentence(NamedTuple):
-    """A sentence as a hypothesis sees it.
+    """A sentence, the argument of a hypothesis.
 
     Attributes
     ----------
     number, text
-        Of the corpus.
+        Index and text of the sentence in the corpus.
     wordpieces
         (token,), special tokens included.
     tokens
-        What rules see (token,): flags, words, and the grammar where the corpus has it.
+        Properties of the tokens (token,): flags, words, and the grammar where the corpus has it.
     """
 
     number: int
@@ -60,7 +60,7 @@ def test_hypothesis(
     watch: Watch,
     bias: AttentionBias | None,
 ) -> xr.Dataset:
-    """See `store.Corpus.hypothesis`; `vectors` are the queries and keys of the model, lazy (layer, head, token, channel), `bias` its own."""
+    """See `store.Corpus.hypothesis`; `vectors` are the model's queries and keys, lazy (layer, head, token, channel), `bias` is its own."""
     if not is_integer(sentences) or sentences < 1:
         raise StoreError(f"A hypothesis cannot be tested on {sentences} sentences. Give at least 1, a whole number.")
     count = min(sentences, corpus.n_sentences)
@@ -74,7 +74,7 @@ def test_hypothesis(
 def _sentences(
     corpus: CorpusText, vectors: Mapping[str, xr.DataArray], count: int, watch: Watch
 ) -> Iterator[tuple[HypothesisSentence, Vectors, Vectors]]:
-    """The first sentences with their queries and keys (head through all layers, token, channel)."""
+    """The first sentences with their queries and keys (head, token, channel); `head` runs through all layers."""
     text = RuleText(corpus, corpus.n_sentences)
     texts = corpus.sentences.text.values
     token_id = corpus.tokens.token_id.values
@@ -87,9 +87,9 @@ def _sentences(
 def sentence_vectors(
     corpus: CorpusText, vectors: Mapping[str, xr.DataArray], sentences: Sequence[int]
 ) -> Iterator[tuple[int, slice, Vectors, Vectors]]:
-    """Index, rows, queries and keys (head through all layers, token, channel) of each of the ascending sentences.
+    """Index, rows, queries and keys (head, token, channel) of each of the ascending sentences; `head` runs through all layers.
 
-    Vectors of `READ` sentences are read at once, with what lies between these.
+    Vectors of `READ` sentences are read at once, together with the rows between them.
     """
     start, size = (corpus.sentences[name].values for name in ("row_start", "row_size"))
     for first in range(0, len(sentences), READ):
@@ -106,7 +106,7 @@ def sentence_vectors(
 def read_patterns(
     corpus: CorpusText, vectors: Mapping[str, xr.DataArray], sentences: Sequence[int], bias: AttentionBias | None = None
 ) -> Iterator[tuple[int, NDArray[np.float32]]]:
-    """Index and pattern (head through all layers, query_token, key_token) of each of the ascending sentences."""
+    """Index and pattern (head, query_token, key_token) of each of the ascending sentences; `head` runs through all layers."""
     for index, _rows, query, key in sentence_vectors(corpus, vectors, sentences):
         yield index, attention_pattern(query.astype(np.float32), key.astype(np.float32), bias=bias)
 
@@ -119,7 +119,7 @@ def _count(
     bias: AttentionBias | None,
     layers: int,
 ) -> NDArray[np.float64]:
-    """What the sentence adds: (count, head through all layers)."""
+    """Counts of a sentence (count, head); `head` runs through all layers."""
     named, words, heads = _named(names, sentence), np.flatnonzero(sentence.tokens.is_word), len(query) // layers
     masks = [mask.within(len(named)) for mask in masks_of(bias, layers)]
     parts = []
@@ -131,7 +131,7 @@ def _count(
 
 
 def _together(masks: Sequence[Mask], tokens: int, heads: int) -> Iterator[slice]:
-    """Layers in a row whose queries see the same keys: as many as have `WEIGHTS` weights of a sentence, at least one."""
+    """Runs of layers with the same mask, of at most `WEIGHTS` weights of a sentence together, but at least one layer."""
     most = max(1, WEIGHTS // (heads * tokens**2))
     for _, alike in groupby(range(len(masks)), key=lambda layer: masks[layer]):
         layers = list(alike)
@@ -147,7 +147,7 @@ def _count_layers(
     mask: Mask,
     bias: AttentionBias | None,
 ) -> NDArray[np.float64]:
-    """Of the heads of layers with one mask (count, head); weights are computed of the queries with named keys alone."""
+    """Counts (count, head) of layers with the same mask; weights are computed only for queries with named keys."""
     seen = mask.pairs(len(named))[np.ix_(words, words)]
     of_words = named[np.ix_(words, words)] & seen
     asked = np.flatnonzero(of_words.any(axis=1))
@@ -169,7 +169,7 @@ def _named(names: Hypothesis, sentence: HypothesisSentence) -> NDArray[np.bool_]
 
 
 def _labelled(heads: tuple[int, ...], counts: HypothesisCounts, drawn: NDArray[np.floating]) -> xr.Dataset:
-    """The numbers by their names; `heads`: how many layers, and heads of each."""
+    """Measures and intervals as arrays by name; `heads`: numbers of layers, and of heads in a layer."""
     shape = len(MEASURES), *heads
     measures, interval = counts.measures.reshape(shape), counts.interval(drawn).reshape(len(BOUNDS), *shape)
     coordinates: dict[str, Any] = {"bound": list(BOUNDS), "layer": range(heads[0]), "head": range(heads[1])}

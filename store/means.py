@@ -26,17 +26,17 @@ from store.schema.model import BOUNDS, SOURCES, SQUARE_ARRAYS
 Floats = NDArray[np.floating]
 T = TypeVar("T")
 R = TypeVar("R")
-#: Bytes of stored numbers that a thread reads at once.
+#: Most bytes of stored numbers that a thread reads at once.
 READ_BYTES = 4 << 20
 #: Called with the finished share, 0 to 1; an error that it raises ends the computation.
 Watch = Callable[[float], None]
-#: Names of the numbers of a part, as those of the part minus the rest.
+#: Name of a part's number -> name of its difference from the rest.
 _DIFFERENCE = {
     "mean": "difference",
     "interval": "difference_interval",
     "layer_interval": "difference_layer_interval",
 }
-#: Blocks whose sums are in memory at once.
+#: Number of blocks whose sums are in memory at once.
 AT_ONCE = 64
 
 
@@ -78,7 +78,7 @@ def means_of_blocks(group: zarr.Group, blocks: int) -> dict[str, NDArray[np.floa
 
 
 def intervals_of_blocks(group: zarr.Group, blocks: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """95% intervals of the means of `means_of_blocks`, from sums of squares: of heads, and of the mean over heads.
+    """95% intervals of `means_of_blocks`, from sums of squares: for heads, and for the mean over heads.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def intervals_of_blocks(group: zarr.Group, blocks: int) -> tuple[NDArray[np.floa
 
 
 def check_chosen(given: ArrayLike, tokens: int) -> NDArray[np.bool_]:
-    """Which tokens of the corpus are chosen: (token,). StoreError where that is not given by a bool for each."""
+    """Whether each token of the corpus is chosen: (token,). StoreError unless `given` has a bool for each."""
     chosen = np.asarray(given)
     if chosen.shape != (tokens,) or chosen.dtype != bool:
         raise StoreError(
@@ -109,7 +109,7 @@ class PartBlock(NamedTuple):
     rows
         Ascending rows of the token axis: (token,).
     first, sentences
-        Index of the first sentence of the block, and how many the whole block has.
+        Index of the first sentence of the block, and number of its sentences.
     """
 
     number: int
@@ -120,7 +120,7 @@ class PartBlock(NamedTuple):
 
 @dataclass(frozen=True)
 class ChosenTokens:
-    """The tokens of a corpus that a part has.
+    """The tokens of a part of a corpus.
 
     Attributes
     ----------
@@ -129,9 +129,9 @@ class ChosenTokens:
     real
         Ascending rows of the token axis that are not padding.
     chosen
-        Which of them are in the part: bool of the shape of `real`.
+        Whether each of these rows is in the part: bool, with the shape of `real`.
     block
-        Rows of a block of the token axis.
+        Number of rows of a block of the token axis.
 
     Raises
     ------
@@ -165,11 +165,11 @@ class PartRun(NamedTuple):
     Attributes
     ----------
     blocks
-        Those blocks.
+        The blocks.
     start, stop
-        Rows of the token axis from the first chosen to the last.
+        The first chosen row of the token axis, and the one after the last.
     rows
-        The chosen rows, counted from `start`, by source and sentence; sentences count from the first of the first block.
+        The chosen rows, counted from `start`, by source and sentence; sentences count from the first sentence of the first block.
     """
 
     blocks: Sequence[PartBlock]
@@ -179,7 +179,7 @@ class PartRun(NamedTuple):
 
     @classmethod
     def of(cls, blocks: Sequence[PartBlock], tokens: xr.Dataset) -> "PartRun":
-        """Of the blocks of a corpus with these tokens: token_flags and sentence_index (token)."""
+        """A run of blocks of a corpus; `tokens` has token_flags and sentence_index (token)."""
         rows = np.concatenate([block.rows for block in blocks])
         flags, sentence = (tokens[name].values[rows] for name in ("token_flags", "sentence_index"))
         ordered = order_rows(source_rows(flags, np.ones(len(rows), bool)), sentence - blocks[0].first)
@@ -187,7 +187,7 @@ class PartRun(NamedTuple):
         return cls(blocks, start, int(rows[-1]) + 1, ordered._replace(order=(rows - start)[ordered.order]))
 
     def draws(self, seed: int) -> NDArray[np.float32]:
-        """Counts of the sentences that have chosen rows, in each replicate: (sentence, replicate)."""
+        """Draws of each sentence with chosen rows in each replicate: (sentence, replicate)."""
         drawn = [draw_counts(seed, block.number, block.sentences) for block in self.blocks]
         counts: NDArray[np.float32] = np.concatenate(drawn)[self.rows.sentences].astype(np.float32)
         return counts  # small whole numbers: exact
@@ -198,22 +198,22 @@ def part_means(
 ) -> xr.DataArray:
     """Mean over sentences of the mean over the chosen rows of each source.
 
-    Sentences without such rows do not count. Over all rows these are the stored means, up to float32.
+    Sentences without chosen rows do not count. Over all rows the result equals the stored means, up to float32.
 
     Parameters
     ----------
     stored
-        (number, ..., token), lazy: one number of each token, such as a statistic, per layer and head.
+        (number, ..., token), lazy: numbers of each token, such as statistics, per layer and head.
     part
         The chosen rows.
     watch
         Called after every piece.
     read_bytes
-        Bytes of stored numbers that a thread reads at once; at least one number of a block is.
+        Most bytes of stored numbers that a thread reads at once, but at least one number of a block.
 
     Returns
     -------
-    (source, number, ...) in float64, NaN where no sentence has such rows.
+    (source, number, ...) in float64, NaN where no sentence has chosen rows.
     """
     return _labelled(_Sums(stored, part, watch, read_bytes=read_bytes).means(), stored)
 
@@ -221,9 +221,9 @@ def part_means(
 def part_statistics(
     stored: xr.DataArray, part: ChosenTokens, *, seed: int, watch: Watch = lambda _: None
 ) -> xr.Dataset:
-    """Means of head statistics as `part_means`, with 95% intervals by bootstrap over the sentences of the part.
+    """Means of head statistics, see `part_means`, with 95% intervals by bootstrap over the sentences of the part.
 
-    The draws are those of an ingest with this seed: over all tokens the intervals are those of the store.
+    An ingest with this seed has the same draws: over all tokens the intervals equal the stored ones.
 
     Returns
     -------
@@ -236,13 +236,13 @@ def part_statistics(
 def contrast_statistics(
     stored: xr.DataArray, own: ChosenTokens, others: ChosenTokens, *, seed: int, watch: Watch = lambda _: None
 ) -> xr.Dataset:
-    """Head statistics of a part, as `part_statistics`, and how they differ from those of `others`.
+    """Head statistics of a part, see `part_statistics`, and their differences from the statistics of `others`.
 
-    Both means are counted alike: a sentence that has chosen and other tokens counts in each with its own of them.
+    A sentence with chosen and other tokens counts in both means, with its chosen and its other tokens respectively.
 
     Returns
     -------
-    Those of `part_statistics`, and `difference`, `difference_interval` and `difference_layer_interval` of their dims: the
+    Arrays of `part_statistics`, and `difference`, `difference_interval` and `difference_layer_interval` of the same dims: the
     chosen tokens minus the others. The draws of a sentence are the same in both, so that the intervals are paired.
     """
     part = _counted(stored, own, seed, lambda share: watch(share / 2))
@@ -254,7 +254,7 @@ def contrast_statistics(
 
 
 class _Sums:
-    """Sums over sentences (source, number, ...) of the sentences' means, and how many sentences count (source)."""
+    """Sums over sentences of their means (source, number, ...), and numbers of sentences that count (source)."""
 
     def __init__(
         self,
@@ -267,17 +267,17 @@ class _Sums:
         read_bytes: int = READ_BYTES,
     ) -> None:
         self.stored, self.tokens, self.replicates, self.seed = stored.variable, part.tokens, replicates, seed
-        block_bytes = int(np.prod(stored.shape[1:-1])) * part.block * stored.dtype.itemsize  # of one number
+        block_bytes = int(np.prod(stored.shape[1:-1])) * part.block * stored.dtype.itemsize  # bytes of one number
         self.sums = np.zeros((len(SOURCES), *stored.shape[:-1]))
         self.counts = np.zeros(len(SOURCES), np.int64)
-        # Small numbers without intervals at once: their shards have those of all, so that each is one read.
+        # Small numbers without intervals are read at once: a shard has all of them, so that each shard is read once.
         is_small = replicates is None and len(stored) * block_bytes <= read_bytes
         self._at_once = len(stored) if is_small else 1
         longest = max(1, read_bytes // (self._at_once * block_bytes))
         self._add_all(list(_runs(part.blocks(), longest)), watch)
 
     def means(self) -> NDArray[np.float64]:
-        """(source, number, ...), NaN where no sentence has rows of a source."""
+        """Means (source, number, ...), NaN where no sentence has rows of a source."""
         return mean_over_sentences(self.sums, self.counts)
 
     def _add_all(self, runs: Sequence[Sequence[PartBlock]], watch: Watch) -> None:
@@ -318,7 +318,7 @@ class _Counted(NamedTuple):
     replicates: Replicates
 
     def with_intervals(self) -> xr.Dataset:
-        """`mean`, `interval` and `layer_interval`."""
+        """The arrays `mean`, `interval` and `layer_interval`."""
         return _with_intervals(self.mean, self.replicates.interval(), self.replicates.layer_interval())
 
 

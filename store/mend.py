@@ -1,4 +1,4 @@
-"""Repair a local store: a lost, damaged or outdated branch is set to the newest snapshot that can be read, damaged lists are made anew."""
+"""Repair a local store: set a lost, damaged or outdated branch to the newest readable snapshot, and remake damaged lists."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -26,10 +26,10 @@ from store.repository.errors import StoreCorrupt, StoreError
 from store.repository.files import is_locked
 from store.repository.history import PUBLISHED
 
-#: Folder of a store for files that nothing reads any more: damaged ones that a mended store does not need.
+#: Folder of a store for damaged files that the mended store does not need; nothing reads them.
 ASIDE = "damaged"
 
-#: The snapshots that can be read by id, the newest first.
+#: Readable snapshots by id, the newest first.
 Readable = Mapping[str, SnapshotInfo]
 
 
@@ -37,8 +37,8 @@ def mend(url: str) -> list[str]:
     """Repair `main`, `ingest` and the lists of checksums where they are damaged; returns a sentence for each repair. Deletes nothing.
 
     `main` is set to the newest published snapshot that can be read, `ingest` to the newest commit that follows it.
-    Publications form one line of history: the newest is the one that `main` named, or a complete one that it was about
-    to name.
+    Publications form one line of history: the newest is the snapshot that `main` named, or a complete one that an ingest
+    was about to publish.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def mend(url: str) -> list[str]:
 
 
 def older_branches(store: Path) -> Iterator[str]:
-    """A sentence for each branch that names an older snapshot than it should; none while an ingest writes the store."""
+    """A finding for each branch that names too old a snapshot; none while an ingest writes the store."""
     if is_locked(store) or branch_problem(store, MAIN):
         return
     with _without_branches(store) as repository:
@@ -69,7 +69,7 @@ def older_branches(store: Path) -> Iterator[str]:
 
 
 def _overtaken(store: Path, branch: str, readable: Readable) -> str | None:
-    """What is wrong with a branch that names an older snapshot: its file was put back, or an ingest was killed as it published."""
+    """A finding on a branch that names too old a snapshot: its file was restored, or an ingest was killed at publication; else None."""
     named, main = named_snapshot(store, branch), named_snapshot(store, MAIN)
     place = f"refs/branch.{branch}/ref.json names snapshot {named}"
     if branch == MAIN:
@@ -91,7 +91,7 @@ def _mend_lists(store: Path) -> Iterator[str]:
 
 
 def _forget_lost(repository: Repository, store: Path, readable: Readable) -> Iterator[str]:
-    """No longer list what only snapshots needed that are lost: `verify` would find it for ever."""
+    """Remove files from the lists that only lost snapshots needed: else `verify` would report them for ever."""
     needed = {
         f"manifests/{part}" for id_ in readable for parts in manifests_of(repository, id_).values() for part in parts
     }
@@ -104,7 +104,7 @@ def _forget_lost(repository: Repository, store: Path, readable: Readable) -> Ite
 
 
 def _put_aside(store: Path, path: str) -> str:
-    """Move a damaged file to where icechunk does not look: it may read it as if it were sound. Returns the new name."""
+    """Move a damaged file where icechunk does not find it, as icechunk might read it as sound. Returns the new name."""
     (store / ASIDE).mkdir(exist_ok=True)
     name = path.replace("/", "-")
     (store / path).rename(store / ASIDE / name)
@@ -140,7 +140,7 @@ def _problem(store: Path, branch: str, readable: Readable) -> str | None:
 
 @contextmanager
 def _without_branches(store: Path) -> Iterator[Repository]:
-    """A repository with the same snapshots and a valid `main`: icechunk opens none that has lost this branch."""
+    """A repository with the same snapshots and a valid `main`: icechunk cannot open one without this branch."""
     with TemporaryDirectory() as folder:
         for name in FOLDERS:
             (Path(folder) / name).symlink_to((store / name).resolve())
@@ -154,13 +154,13 @@ def _readable(repository: Repository, store: Path) -> Readable:
         with suppress(IcechunkError, ValueError, StoreCorrupt):
             checksums.check(f"snapshots/{file.name}")
             info = next(iter(repository.ancestry(snapshot_id=file.name)))
-            if info.id == file.name:  # else the file of another, or damaged
+            if info.id == file.name:  # else the file is damaged, or another snapshot's
                 readable.append(info)
     return {info.id: info for info in sorted(readable, key=lambda info: info.written_at, reverse=True)}
 
 
 def _follows(readable: Readable, info: SnapshotInfo, main: str) -> bool:
-    """Whether a snapshot is `main` or follows it, by way of snapshots that can be read."""
+    """Whether a snapshot is `main` or descends from it through readable snapshots."""
     while info.id != main:
         if info.parent_id is None or info.parent_id not in readable:
             return False

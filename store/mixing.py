@@ -1,7 +1,7 @@
-"""Context mixing from what the store holds of a model: of one sentence, and what arrives where over many sentences.
+"""Context mixing from the stored arrays of a model: in one sentence, and shares by origin over many sentences.
 
-What arrives are shares of the vectors of tokens by the class of the token that they come from. The matrices of all layers are multiplied
-up to each layer; a share is over input tokens, as rollout has it.
+The shares by origin divide a token's vector among classes of input tokens that it comes from. As in rollout, the matrices of all layers
+up to a layer are multiplied.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,11 +26,11 @@ from store.results import MIXING_REMEDY, StageResults
 from store.schema.mixing import METHODS, STORED_METHODS
 from store.schema.model import ROLES, SOURCES
 
-#: Queries whose patterns of all heads are in memory at once.
+#: Number of queries whose patterns of all heads are in memory at once.
 QUERIES = 256
-#: Tokens whose vectors of all layers are in memory at once.
+#: Number of tokens whose vectors of all layers are in memory at once.
 TOKENS = 2_048
-#: Sentences with more tokens are left out: a matrix of all their tokens would fill the memory.
+#: Most tokens of a sentence: longer sentences are left out, as their matrices would fill the memory.
 LONGEST = 512
 Floats = NDArray[np.floating]
 
@@ -45,9 +45,9 @@ def context_mixing(
     rolled_out: bool = False,
     at_once: int = QUERIES,
 ) -> xr.DataArray:
-    """As `Corpus.context_mixing` has it; `weights` and `value_norm` are those of the corpus.
+    """See `Corpus.context_mixing`; `weights` and `value_norm` are the corpus's.
 
-    Patterns of `at_once` queries are in memory; a sentence of no more tokens is read in one piece, of all layers.
+    Patterns of `at_once` queries are in memory at once; all layers of a sentence with no more tokens are read in one piece.
     """
     if method not in METHODS:
         raise StoreError(f"There is no context mixing by {method!r}. Choose one of: {', '.join(METHODS)}.")
@@ -83,7 +83,7 @@ def has_products(corpus: StageResults, sentence: int) -> bool:
 def read_products(corpus: StageResults, sentence: int) -> NDArray[np.float16]:
     """Inner products of the tokens of a sentence (layer, token, product), times a power of two.
 
-    NotIngested where the ingest kept none of it.
+    NotIngested where the ingest kept no products of the sentence.
     """
     mixing = corpus.mixing
     if sentence >= mixing.attrs["sentences"]:
@@ -94,16 +94,16 @@ def read_products(corpus: StageResults, sentence: int) -> NDArray[np.float16]:
 
 @dataclass(frozen=True)
 class ArrivalShares:
-    """Shares over sentences.
+    """Shares by origin, means over sentences.
 
     Attributes
     ----------
     mean
-        (method, origin, source, layer), as `store.schema.mixing` has it; NaN for a source that no sentence has, and where all are too long.
+        (method, origin, source, layer), see `store.schema.mixing`; NaN for a source that no sentence has, and where all are too long.
     interval
         (bound, method, origin, source, layer).
     sentences
-        How many they are of.
+        Number of sentences.
     """
 
     mean: NDArray[np.float64]
@@ -114,18 +114,18 @@ class ArrivalShares:
     def of(
         cls, model: zarr.Group, spans: NDArray[np.integer], flags: NDArray[np.uint8], *, seed: int
     ) -> "ArrivalShares":
-        """From the stored vectors and products of a model.
+        """Shares from the stored vectors and products of a model.
 
         Parameters
         ----------
         model
-            Its group, with the group `mixing` in it.
+            Group of the model, with the group `mixing` in it.
         spans
             First row and end of every sentence on the token axis, ascending: (sentence, 2).
         flags
-            Flags of the tokens (token), up to the last of these rows.
+            Flags of the tokens (token,), up to the last of these rows.
         seed
-            Of the bootstrap.
+            Seed of the bootstrap.
         """
         chosen = spans[spans[:, 1] - spans[:, 0] <= LONGEST]
         with one_thread("blas"):  # the matrices are small: threads would wait for each other
@@ -138,7 +138,7 @@ class ArrivalShares:
 
     @classmethod
     def over_sentences(cls, shares: NDArray[np.float64], *, seed: int) -> "ArrivalShares":
-        """From the shares of each sentence (sentence, method, origin, source, layer), NaN for a source that it lacks."""
+        """Means and intervals from the shares of each sentence (sentence, method, origin, source, layer), NaN for a missing source."""
         sentences, methods, origins, sources, layers = shares.shape
         counts = draw_counts(seed, 0, sentences)
         present = ~np.isnan(shares[:, 0, 0, :, 0]).T
@@ -156,7 +156,7 @@ class ArrivalShares:
 
 
 def sentence_shares(matrices: Floats, flags: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Shares of the tokens of one sentence by the class of the input token that they come from.
+    """Shares of the vectors in one sentence by the class of the input token that they come from.
 
     Parameters
     ----------
@@ -167,12 +167,12 @@ def sentence_shares(matrices: Floats, flags: NDArray[np.uint8]) -> NDArray[np.fl
 
     Returns
     -------
-    (method, origin, source, layer): means over the tokens of each source, NaN where the sentence has none.
+    (method, origin, source, layer): means over the tokens of each source, NaN where the sentence has no such token.
     """
     real = np.ones(len(flags), bool)
     rows = source_rows(flags, real)
     cls_, sep, word = (rows[SOURCES.index(name)] for name in ("cls", "sep", "word"))
-    # The first token of a model without [CLS] is a word and stands for it: what comes from it is counted once.
+    # Without [CLS], the first token is a word and stands for [CLS]: its share counts once.
     classes = np.stack([cls_, sep, ~(cls_ | sep | word), word & ~cls_])
     through = np.stack([roll_out(list(layers)) for layers in matrices]).astype(np.float64)
     token = np.arange(len(flags))
@@ -186,7 +186,7 @@ def sentence_shares(matrices: Floats, flags: NDArray[np.uint8]) -> NDArray[np.fl
 
 
 def stored_matrices(model: zarr.Group, spans: NDArray[np.integer], methods: Sequence[str]) -> Iterator[Floats]:
-    """(method, layer, query_token, key_token) of each sentence by its span on the token axis, from as many as are read at once."""
+    """Matrices (method, layer, query_token, key_token) of each sentence, given by its span on the token axis."""
     bias, scale = read_bias(model), np.asarray(array_of(model, "mixing/scale")[:])
     layers = range(len(scale))
     for run in _runs(spans):
@@ -213,7 +213,7 @@ def _pattern(vectors: tuple[Floats, ...], rows: slice, bias: AttentionBias | Non
 
 
 def _runs(spans: NDArray[np.integer]) -> Iterator[NDArray[np.integer]]:
-    """Sentences that are read together, within `TOKENS` of the token axis."""
+    """Runs of sentences that are read together, each within `TOKENS` rows of the token axis."""
     start = 0
     while start < len(spans):
         stop = max(start + 1, int(np.searchsorted(spans[:, 1], spans[start, 0] + TOKENS, side="right")))

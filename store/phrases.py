@@ -1,6 +1,6 @@
-"""Counts, dates and names as a person reads them, whole numbers as a person writes them, and texts of CSV files as a spreadsheet opens them.
+"""Counts, dates and names for people, whole numbers that people write, and texts of CSV files that are safe in spreadsheets.
 
-What begins like a formula has an apostrophe before it, and so has what would be taken for such a text.
+A text that begins like a formula gets an apostrophe before it, and so does a text that looks like such a guarded text.
 """
 
 import re
@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-#: What makes a spreadsheet take a cell for a formula (OWASP, CSV injection), also after apostrophes, which then stay the text's.
+#: Beginning of a cell that a spreadsheet takes for a formula (OWASP, CSV injection), also after apostrophes of the text.
 FORMULA = r"\A'*[=+\-@\t\r\n]"
-#: The last column of every file that Headscape writes, which names what the numbers are of.
+#: The last column of every file of Headscape: models, corpus and snapshot of the numbers.
 PROVENANCE = "provenance"
-#: Digits of a whole number that somebody writes in a link, a flag or a file: enough for any count or place.
+#: Most digits of a whole number in a link, a flag or a file: enough for any count or index.
 MOST_DIGITS = 11
-#: How a name begins that is spoken with a vowel first: a vowel, or a letter that is spelled out as in MPNet and X-MOD.
+#: Beginning of a name that is spoken with a vowel first: a vowel, or a letter that is spelled out, as in MPNet and X-MOD.
 _VOWEL = re.compile("(?!Eu)[AEIOXaeio]|[FHLMNRS](?![a-z])")
 _GUARDED = re.compile(FORMULA.replace(r"\A", r"\A'(?=") + ")")
 
@@ -35,7 +35,7 @@ def whole_number(text: str) -> int | None:
 
 
 def first_reviews(first: int, total: int | None) -> str:
-    """Of which reviews a sample is: `the first 50,000 of 3,000,000 reviews`, or without the second number."""
+    """Reviews that a sample is drawn from: `the first 50,000 of 3,000,000 reviews`, or without the second number."""
     return f"the first {first:,} of {total:,} reviews" if total else f"the first {many(first, 'review')}"
 
 
@@ -45,16 +45,16 @@ def utc(moment: datetime) -> str:
 
 
 def as_label(text: str) -> str:
-    """A text that plotly shows character by character: it takes `<s>` for a tag, `&amp;` for `&` and `$a$` for a formula."""
+    """A text escaped for plotly, which would take `<s>` for a tag, `&amp;` for `&` and `$a$` for a formula."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("$", "&#36;")
 
 
-#: Share of cut sentences from which on a reader is warned: numbers of heads then miss much of the text.
+#: Share of cut sentences above which pages warn: numbers of heads then miss much of the text.
 MANY_CUT = 0.02
 
 
 def cut_sentences(cut: int, sentences: int, max_length: int) -> str:
-    """How many sentences were cut: `3 of 4,000 sentences (0.1%) are longer than 128 wordpieces and were cut`."""
+    """Number of cut sentences, in words: `3 of 4,000 sentences (0.1%) are longer than 128 wordpieces and were cut`."""
     if not cut:
         return f"no sentence is longer than {max_length} wordpieces"
     are = "is longer than {} wordpieces and was cut" if cut == 1 else "are longer than {} wordpieces and were cut"
@@ -64,7 +64,7 @@ def cut_sentences(cut: int, sentences: int, max_length: int) -> str:
 
 
 def held_sentences(model: Mapping[str, Any]) -> str:
-    """How much a model holds, by its attributes: `4,000 sentences (105,232 tokens)`, and of which there are vectors."""
+    """Size of a model from its attributes: `4,000 sentences (105,232 tokens)`, and how many of the first have vectors."""
     stored = f"{many(model['sentences'], 'sentence')} ({many(model['tokens'], 'token')})"
     if "counted_sentences" not in model:
         return stored
@@ -73,7 +73,7 @@ def held_sentences(model: Mapping[str, Any]) -> str:
 
 
 def guarded(text: str) -> str:
-    """The text with an apostrophe before it where a spreadsheet would take it for a formula, or `unguarded` for a guarded one."""
+    """The text, with an apostrophe before it where a spreadsheet would read a formula or `unguarded` would strip an apostrophe."""
     return f"'{text}" if re.match(FORMULA, text) else text
 
 

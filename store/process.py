@@ -1,7 +1,7 @@
-"""The process of a command: the extra that it needs, its threads of linear algebra, its end, the freed memory that it keeps.
+"""The process of a command: the extra that it needs, its threads of linear algebra, its exit, and freed memory.
 
-A command ends quietly when the program that reads its output, such as `head`, closes the pipe, and whatever threads
-still do. Memory follows options of glibc's malloc: nothing with another C library.
+A command ends quietly when the program that reads its output, such as `head`, closes the pipe, even while threads
+work. Memory follows options of glibc's malloc; with another C library they have no effect.
 """
 
 import atexit
@@ -23,7 +23,7 @@ from store.repository.errors import StoreError
 
 #: Exit status that a shell shows for a process with a closed output pipe: 128 + SIGPIPE.
 PIPE_CLOSED = 141
-#: Options in malloc.h of glibc.
+#: Numbers of options in malloc.h of glibc.
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
 
 
@@ -42,7 +42,7 @@ def check_extra(extra: str) -> None:
 
 
 def check_installed(package: str = "headscape") -> None:
-    """Raise ExtraMissing where Headscape itself is not installed: what a command writes names the version."""
+    """Raise ExtraMissing where Headscape itself is not installed: results of a command name its version."""
     if _installed(package) is None:
         raise ExtraMissing(
             "Headscape is not installed, so a result could not name its version. Run `pip install '.[ingest]'` in the clone."
@@ -76,11 +76,11 @@ def _installed(name: str) -> Distribution | None:
 
 @contextmanager
 def one_thread(api: Literal["blas"] | None = None) -> Iterator[None]:
-    """Leave the libraries of an interface (`blas`), or all, one thread each within the context.
+    """Limit the libraries of an interface (`blas`), or all, to one thread each within the context.
 
-    To find them reads all that the process has mapped, for longer than a small product takes. They come with modules:
-    they are looked for again where modules have been imported since. OpenMP has a limit for each thread of the process,
-    BLAS one for all: the last of the contexts that overlap restores it.
+    To find the libraries takes longer than a small product, as all memory mappings are read. They are searched again only
+    after further modules were imported. OpenMP has a limit for each thread of the process, BLAS one for all: the last of
+    several overlapping contexts restores it.
     """
     libraries = _libraries(len(sys.modules))
     with _BLAS.one_thread(libraries), nullcontext() if api else libraries.limit(limits=1, user_api="openmp"):
@@ -88,7 +88,7 @@ def one_thread(api: Literal["blas"] | None = None) -> Iterator[None]:
 
 
 class _Blas:
-    """The limit of BLAS, and how many contexts it is for."""
+    """The limit of BLAS, and the number of contexts that need it."""
 
     def __init__(self) -> None:
         self._lock, self._contexts = Lock(), 0
@@ -96,7 +96,7 @@ class _Blas:
 
     @contextmanager
     def one_thread(self, libraries: ThreadpoolController) -> Iterator[None]:
-        """Leave it one thread until the last context ends."""
+        """Limit BLAS to one thread until the last context ends."""
         with self._lock:
             self._contexts += 1
             if libraries not in self._limited:
@@ -125,7 +125,7 @@ def until_pipe_closes(work: Callable[[], int]) -> int:
     Raises
     ------
     BrokenPipeError
-        Where another pipe broke, such as one to a process.
+        Where another pipe broke, such as a pipe to a process.
     """
     try:
         try:
@@ -140,19 +140,19 @@ def until_pipe_closes(work: Callable[[], int]) -> int:
 
 
 def end(status: int) -> NoReturn:
-    """End the process as `sys.exit` does, but do not take the interpreter down.
+    """End the process like `sys.exit`, but without finalising the interpreter.
 
-    A thread of icechunk asks for the interpreter once more after a read has been answered. Before Python 3.14, one that
-    asks while the interpreter is taken down aborts the process without a word.
+    A thread of icechunk acquires the interpreter once more after a read. Before Python 3.14, a thread that does so during
+    finalisation aborts the process without a message.
     """
-    atexit.register(end_now, status)  # runs before all others
+    atexit.register(end_now, status)  # runs before all other exit functions
     sys.exit(status)
 
 
 def end_now(status: int) -> NoReturn:
-    """End the process with what it has registered for its exit, whatever its threads and callers still do.
+    """Run the registered exit functions and end the process, regardless of its threads and callers.
 
-    To take the interpreter of a server down takes a second of processor time: ten on a busy machine.
+    Finalising the interpreter of a server takes a second of processor time: ten seconds on a busy machine.
     """
     atexit.unregister(end_now)
     atexit._run_exitfuncs()
@@ -174,21 +174,21 @@ class Limits(NamedTuple):
     kept: int
 
 
-#: What `use_one_heap` has set in this process, which glibc does not tell; empty where it was never called.
+#: Limits that `use_one_heap` has set in this process, as glibc cannot be asked; empty if it was never called.
 _SET: list[Limits] = []
 
 
 def use_one_heap(*, mapped: int, kept: int) -> None:
-    """Let all threads share one heap. Call it before they start.
+    """Let all threads share one heap. Call it before threads start.
 
-    By default there are eight heaps for each core, and each keeps what its threads once needed.
+    By default there are eight heaps for each core, and each keeps memory that its threads once needed.
 
     Parameters
     ----------
     mapped
-        Bytes from which an array is a mapping of its own, made of new pages, which goes back to the system when it is freed.
+        Least bytes of an array with a memory mapping of its own, of new pages, which goes back to the system when freed.
     kept
-        Free bytes at the end of the heap that are kept.
+        Free bytes at the end of the heap that the process keeps.
     """
     _set(Limits(mapped, kept))
     _SET[:] = [Limits(mapped, kept)]
@@ -196,9 +196,9 @@ def use_one_heap(*, mapped: int, kept: int) -> None:
 
 @contextmanager
 def reusing_freed_memory(most: int) -> Iterator[None]:
-    """Within the context arrays of less than `most` bytes take memory that was freed before; at its end it goes back.
+    """Let arrays of less than `most` bytes reuse freed memory within the context; at its end the memory goes back.
 
-    For work that frees large arrays again and again. Nothing where `use_one_heap` was never called: glibc learns it then.
+    For work that frees large arrays again and again. No effect where `use_one_heap` was never called: glibc then adapts its limit itself.
     """
     if not _SET:
         yield

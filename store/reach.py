@@ -1,8 +1,8 @@
-"""How far the tokens of a sentence reach: the share of a target's vector that comes from each, beside the attention that it gets.
+"""Reach of the tokens of a sentence: the share of a target's vector that comes from each token, beside the attention that it gets.
 
 The reach of a token is its share of the target's vector after a layer, by GlobEnc through the layers, times the tokens of its sentence: 1 is
-an even share. Beside it stands the attention weight that the token gets from the target, times the tokens too, mean over the layers up to the
-same: what is hidden in attention is the difference. Tokens are grouped by kinds of class.
+an even share. `received` is the attention weight that the token gets from the target, also times the tokens, mean over the
+layers up to this layer; `hidden` is the difference. Tokens are grouped by kinds of class.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,16 +25,16 @@ from store.results import MIXING_REMEDY, StageResults
 from store.schema.mixing import TARGET_SOURCES, TARGETS
 from store.schema.model import BOUNDS, SOURCES
 
-#: Kinds of class that tokens are grouped by -> as people read them.
+#: Kind of class that tokens are grouped by -> its title.
 KINDS: Mapping[str, str] = {
     "wordpiece": "wordpiece",
     "part_of_speech": "part of speech",
     "relation": "dependency",
     "position": "position",
 }
-#: A class of fewer sentences is left out: intervals of few are too narrow (docs/statistics.md).
+#: Least sentences of a class: with fewer, intervals are too narrow (docs/statistics.md).
 FEWEST = 20
-#: Error of a reach: it is rounded to float16, and follows from numbers that are.
+#: Error of a reach: reaches, and the numbers that they follow from, are rounded to float16.
 ROUNDED = 2e-3
 
 Floats = NDArray[np.floating]
@@ -55,13 +55,13 @@ def reach_of_sentences(
     Parameters
     ----------
     model
-        Its group, with the group `mixing` in it.
+        Group of the model, with the group `mixing` in it.
     spans
         First row and end of every sentence in these rows: (sentence, 2).
     flags
         Flags of the tokens of these rows: (row,).
     longest
-        Tokens of a sentence; longer ones have no reach.
+        Most tokens of a sentence; longer sentences have no reach.
     targets
         Names of `TARGETS`.
     """
@@ -79,13 +79,13 @@ def reach_of_sentences(
 
 
 def target_tokens(flags: NDArray[np.uint8], targets: Sequence[str]) -> Mask:
-    """The tokens whose mean vector each target is: (target, token)."""
+    """Whether each token belongs to a target, the mean vector of its tokens: (target, token)."""
     rows: Mask = source_rows(flags, np.ones(len(flags), bool))
     return rows[[SOURCES.index(TARGET_SOURCES[name]) for name in targets]]
 
 
 def target_weights(flags: NDArray[np.uint8], targets: Sequence[str] = tuple(TARGETS)) -> NDArray[np.float32]:
-    """Of the vectors of a sentence's tokens, how much each counts in a target: (target, token); rows sum to 1, NaN without such a token."""
+    """Weight of each token's vector in a target: (target, token); rows sum to 1, NaN for a target without tokens."""
     tokens = target_tokens(flags, targets)
     count = tokens.sum(axis=1, keepdims=True)
     return (tokens / np.where(count, count, np.nan)).astype(np.float32)
@@ -99,7 +99,7 @@ def _reached(targets: Floats, matrices: Floats) -> Floats:
 
 
 def reaches_follow(corpus: StageResults, model: zarr.Group, sentences: Sequence[int]) -> bool:
-    """Whether the reaches of every sentence are parts of a whole, and those of some follow from the products; where none is stored they do."""
+    """Whether reaches sum to the tokens of each sentence, and in `sentences` follow from the products; True without reaches."""
     if corpus.mixing.attrs.get("reached_sentences", 0) < corpus.n_sentences:
         return True
     stored = {"reach": corpus.token_reach.values, "received": corpus.mixing.received.values}
@@ -115,7 +115,7 @@ def reaches_follow(corpus: StageResults, model: zarr.Group, sentences: Sequence[
 
 
 def _are_whole(corpus: StageResults, reach: NDArray[np.float16], tokens: Mask) -> bool:
-    """Whether the reaches (target, layer, row) of each sentence sum to its tokens, where it has some of a target: (target, token)."""
+    """Whether reaches (target, layer, row) sum to each sentence's number of tokens, if it has `tokens` (target, token) of a target."""
     size = corpus.sentences.row_size.values
     starts = np.cumsum(size) - size
     sums = np.add.reduceat(reach[..., corpus.rows], starts, axis=-1, dtype=np.float64)
@@ -135,7 +135,7 @@ def reach_by(
     watch: Watch = lambda _: None,
     only: Sequence[str] | None = None,
 ) -> xr.Dataset:
-    """As `Corpus.reach_by` has it; with `only` intervals are of these classes alone, and NaN of all others."""
+    """See `Corpus.reach_by`; with `only`, intervals of all other classes are NaN."""
     tokens = ClassedTokens(corpus, kind, target, layers)
     every = tokens.means(chosen, "reach", "received", "hidden")
     own = every.only(every.sentences >= fewest)
@@ -165,7 +165,7 @@ def reach_contrast(
     watch: Watch = lambda _: None,
     only: Sequence[str] | None = None,
 ) -> xr.Dataset:
-    """As `Corpus.reach_contrast` has it; `only` as in `reach_by`."""
+    """See `Corpus.reach_contrast`; `only` as in `reach_by`."""
     tokens = ClassedTokens(corpus, kind, target, layers)
     counts = sentence_counts(corpus.mixing.attrs["seed"], corpus.n_sentences)
     means = [tokens.means(part, "reach") for part in (chosen, others)]
@@ -187,7 +187,7 @@ def reach_contrast(
 def _compared(
     name: str, own: ClassMeans, rest: ClassMeans, counts: Counts, places: NDArray[np.intp], watch: Watch
 ) -> dict[str, NDArray[Any]]:
-    """A number of each part, and their difference, of the same classes."""
+    """A number of each part and their difference, for the same classes."""
     means = own.mean(), rest.mean(), own.mean() - rest.mean()
     intervals = compared_intervals(own, rest, counts, places, watch)
     names = f"own_{name}", f"rest_{name}", f"{name}_difference"
@@ -199,12 +199,12 @@ def _compared(
 
 
 def _part_of(watch: Watch, place: int, parts: int) -> Watch:
-    """Watches one of several parts of the work."""
+    """A watch for one of several equal parts of the work."""
     return lambda share: watch((place + share) / parts)
 
 
 def _since(found: NDArray[np.bool_], layers: NDArray[np.integer]) -> NDArray[np.int64]:
-    """The first layer (category,) from which on a difference is found in every layer (layer, category); -1 where not in the last."""
+    """The first layer (category,) from which on `found` (layer, category) holds in every layer; -1 where not in the last."""
     lasting = np.logical_and.accumulate(found[::-1], axis=0)[::-1]
     return np.where(lasting.any(axis=0), layers[lasting.argmax(axis=0)], -1)
 
@@ -215,8 +215,8 @@ class ClassedTokens:
     Attributes
     ----------
     numbers
-        Of every token (layer, token): `reach`; `received`, mean over the layers so far; `hidden`, the reach less that; `share`, the reach over
-        the tokens of the sentence; `excess`, the share less an even share.
+        Arrays (layer, token): `reach`; `received`, mean over the layers so far; `hidden`, reach minus received; `share`, reach divided by
+        the number of tokens of the sentence; `excess`, share minus an even share.
     """
 
     def __init__(self, corpus: StageResults, kind: str, target: str, layers: Sequence[int]) -> None:
@@ -241,11 +241,11 @@ class ClassedTokens:
         self.numbers |= {"share": reach * even, "excess": (reach - 1) * even}
 
     def means(self, chosen: Mask | None, *names: str) -> ClassMeans:
-        """Over the chosen tokens (token,), or all: (number and layer, class)."""
+        """Means over the chosen tokens (token,), or all: (number and layer, class)."""
         return self._of(chosen, names, None)
 
     def shares(self, chosen: Mask | None, name: str) -> ClassMeans:
-        """The same of sums over the tokens of a class, in each sentence with a chosen token: 0 where it has none of the class."""
+        """Means over sentences with a chosen token of the sum over a class's tokens, 0 where a sentence has none of the class."""
         counts = np.isfinite(self.numbers["reach"]).all(axis=0) & (True if chosen is None else chosen)
         return self._of(chosen, (name,), np.unique(self._sentence[counts]))
 
@@ -255,12 +255,12 @@ class ClassedTokens:
         return ClassMeans.of(values, self._codes[part], self._sentence[part], within)
 
     def places(self, classes: NDArray[np.int64], only: Sequence[str] | None) -> NDArray[np.intp]:
-        """Places of some classes by name among others; of all without names."""
+        """Places among `classes` of the classes named in `only`; of all where it is None."""
         known = self._named(classes)
         return np.array([place for place, name in enumerate(known) if only is None or name in only], np.intp)
 
     def typical(self, name: str, category: str, chosen: Mask | None = None) -> int | None:
-        """The chosen token of a class whose number in the first layer is nearest to the mean over these; None where there is none."""
+        """The chosen token of a class whose number in the first layer is nearest to the mean over such tokens; None without any."""
         own = (self._codes == np.flatnonzero(self._names == category)[0]) & (True if chosen is None else chosen)
         values = np.where(own, self.numbers[name][0], np.nan)
         return None if np.isnan(values).all() else int(np.nanargmin(np.abs(values - np.nanmean(values))))
@@ -269,7 +269,7 @@ class ClassedTokens:
         return [str(name) for name in self._names[classes]]
 
     def labelled(self, classes: NDArray[np.int64], numbers: Mapping[str, NDArray[Any]]) -> xr.Dataset:
-        """Arrays (bound, layer, category), (layer, category) or (category)."""
+        """The numbers as labelled arrays (bound, layer, category), (layer, category) or (category)."""
         dims = ("bound", "layer", "category")
         labels = {"bound": list(BOUNDS), "layer": self._layers, "category": np.array(self._named(classes), object)}
         return xr.Dataset({name: (dims[3 - values.ndim :], values) for name, values in numbers.items()}, labels)
@@ -288,7 +288,7 @@ def classes_of(corpus: StageResults, kind: str) -> tuple[NDArray[np.int64], NDAr
 
 
 class ReachResults(StageResults):
-    """The results of the stages, and how far classes of tokens reach."""
+    """The results of the stages, and the reach of classes of tokens."""
 
     def reach_by(
         self,
@@ -311,17 +311,17 @@ class ReachResults(StageResults):
         layer
             0-based; None for all.
         chosen
-            (n_tokens,), which of `rows` count; None for all.
+            (n_tokens,), whether each of `rows` counts; None for all.
         fewest
-            Classes of fewer sentences are left out.
+            Least sentences of a class; other classes are left out.
         watch
             Called with the finished share, 0 to 1; an error that it raises ends the computation.
 
         Returns
         -------
         `reach`, `received` (attention weight that the tokens get from the target, mean over the layers up to this one, over even attention) and
-        `hidden`, the reach less that, and `share` of the target's vector that all tokens of the class make up (layer, category), each with its
-        `_interval` (bound, layer, category); `hidden_found`, whether attention and reach differ at 5% false discoveries (Benjamini and
+        `hidden`, reach minus received, and `share` of the target's vector that all tokens of the class make up (layer, category), each with
+        its `_interval` (bound, layer, category); `hidden_found`, whether attention and reach differ at 5% false discoveries (Benjamini and
         Hochberg); `tokens` and `sentences` (category). NotIngested without reaches, or words where the kind needs them.
 
         Examples
@@ -343,7 +343,7 @@ class ReachResults(StageResults):
         fewest: int = FEWEST,
         watch: Watch = lambda _: None,
     ) -> xr.Dataset:
-        """What the target's vectors are made of in chosen sentences and in `others`, by default all others; options as of `reach_by`.
+        """Classes of token in the target's vectors in chosen sentences and in `others`, by default all others; for options see `reach_by`.
 
         Returns
         -------

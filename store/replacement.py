@@ -1,4 +1,4 @@
-"""What heads of a corpus can attend to instead, in sentences that no rule of them was fitted on."""
+"""Replacements for the attention of heads, in sentences of a corpus that no rule of the heads was fitted on."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -12,24 +12,24 @@ from store.kernels.rules import OTHER_TEXT, SentenceTokens
 from store.repository.errors import StoreError, check_head
 from store.rules import chosen_rules, predict
 
-#: Takes what is done now, once for each head.
+#: Takes the name of the current step, once for each head.
 Step = Callable[[str], object]
 Heads = Sequence[tuple[int, int]]
 READS = "Reading what the heads do instead"
-#: A wordpiece that no table of a head has.
+#: Id of a wordpiece that no table of a head has.
 UNKNOWN = -1
-#: Sentences of a sample by default.
+#: Default number of sentences of a sample.
 SENTENCES = 100
-#: Tokens of a sentence in which heads do something else, at most: for each head there is a weight of every two.
+#: Most tokens of a sentence with replaced heads: each head has a weight for every two tokens.
 LONGEST = 1_024
-#: What heads do instead -> in words.
+#: Name of a replacement -> what the heads then attend to, in words.
 INSTEAD: Mapping[str, str] = {
     "off": "nothing: it is off",
     "even": "attend evenly to all tokens",
     "mean": "attend as on average",
     "rule": "attend as rules predict",
 }
-#: In which order heads are replaced -> what the first ones are.
+#: Order in which heads are replaced -> its first heads, in words.
 ORDERS: Mapping[str, str] = {
     "explained": "those that rules explain best, by IoU",
     "unimportant": "those without which the loss grows least, where the ingest has measured it",
@@ -38,7 +38,7 @@ ORDERS: Mapping[str, str] = {
 
 
 def judged_sentences(corpus: Corpus, most: int) -> NDArray[np.int64]:
-    """At most so many sentences of at most `LONGEST` tokens with words that no rule of a head and no mean pattern was fitted on, the first ones: ascending."""
+    """The first `most` sentences, ascending, that no rule and no mean pattern was fitted on, with words and at most `LONGEST` tokens."""
     first, word = corpus.sentences.row_start.values, corpus.tokens.word_index.values >= 0
     judged = corpus.rule_sentences.judged
     judged = judged[corpus.sentences.row_size.values[judged] <= LONGEST]
@@ -48,7 +48,7 @@ def judged_sentences(corpus: Corpus, most: int) -> NDArray[np.int64]:
 
 
 class RuleReader:
-    """The rules of heads, with their tables of the wordpieces of some sentences; each head is read once.
+    """The rules of heads, and their tables for the wordpieces of some sentences; each head is read once.
 
     Parameters
     ----------
@@ -68,14 +68,14 @@ class RuleReader:
         return chosen_rules(rules.chosen.values[layer, head], rules.rule_weight.values[layer, head])
 
     def tables(self, layer: int, head: int) -> HeadTables:
-        """The tables of a head, with those wordpieces alone."""
+        """The tables of a head, only with wordpieces of the sentences."""
         if (layer, head) not in self._read:
             self._read[layer, head] = self._corpus.head_tables(layer, head).of_types(self._pieces)
         return self._read[layer, head]
 
 
 class RulePatterns:
-    """What the rules of some heads predict in the sentences of a reader.
+    """Attention patterns that the rules of some heads predict in the sentences of a `RuleReader`.
 
     Parameters
     ----------
@@ -96,13 +96,13 @@ class RulePatterns:
         self._tables = HeadTables.joined(tables)
 
     def patterns(self, sentence: int, hidden: Sequence[int] = ()) -> NDArray[np.float32]:
-        """(head, query_token, key_token) in one of the sentences, in which the wordpieces at some positions are hidden."""
+        """Patterns (head, query_token, key_token) in one of the sentences, with hidden wordpieces at some positions."""
         tokens = self._text.sentence(sentence)
         return predict(self._rules, hide(tokens, hidden) if hidden else tokens, self._tables, self._masks)
 
 
 def hide(tokens: SentenceTokens, hidden: Sequence[int]) -> SentenceTokens:
-    """The tokens of a sentence in which those at some positions are like no other, and not rare; their grammar stays."""
+    """The tokens of a sentence; tokens at the hidden positions become unlike all others and not rare, but keep their grammar."""
     changed = {"token_id": UNKNOWN, "flags": 0, "text_class": OTHER_TEXT, "count": np.iinfo(np.int64).max}
     places = list(hidden)
     arrays = {name: getattr(tokens, name).copy() for name in changed}
@@ -117,7 +117,7 @@ def mean_patterns(corpus: Corpus, heads: Heads, flags: NDArray[np.integer]) -> N
 
 
 def ordered_heads(corpus: Corpus, order: str, seed: int = 0) -> list[tuple[int, int]]:
-    """Layer and head of all heads in one of `ORDERS`, of equal ones the first; `NotIngested` where it needs what is not there."""
+    """Layer and head of all heads in one of `ORDERS`, ties by layer and head; `NotIngested` where the order needs missing results."""
     if order == "random":
         scores = np.random.default_rng(seed).permutation(corpus.layers * corpus.heads).astype(np.float64)
     elif order == "explained":
@@ -129,7 +129,7 @@ def ordered_heads(corpus: Corpus, order: str, seed: int = 0) -> list[tuple[int, 
 
 
 def checked_heads(corpus: Corpus, heads: Iterable[Sequence[int]]) -> list[tuple[int, int]]:
-    """The same heads, each once; StoreError where these are no heads, the model has no such head, or none is given."""
+    """The heads, each once; StoreError for values that are no heads, unknown heads, and an empty list."""
     try:
         pairs = [(layer, head) for layer, head in heads]
     except (TypeError, ValueError) as error:

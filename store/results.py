@@ -1,4 +1,4 @@
-"""What single stages of an ingest have found out about a model on its corpus, each of which may be missing; accuracies of heads from counts."""
+"""Results of single stages of an ingest for a model on its corpus, each of which may be missing; accuracies of heads from counts."""
 
 from functools import cached_property
 
@@ -26,12 +26,12 @@ from store.schema.corpus import ALL, GAP
 from store.schema.model import PAIR_NUMBERS
 from store.text import REMEDY, WORDS_REMEDY, CorpusText
 
-#: What adds the stage of context mixing to a store.
+#: Advice that names the command for context mixing.
 MIXING_REMEDY = "Run `headscape ingest --mixing=auto`."
 
 
 class StageResults(CorpusText):
-    """The results of the stages that may be left out, of one model. Every array is read when it is first used.
+    """The results of optional stages for a model. Every array is read when it is first used.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class StageResults(CorpusText):
 
     @cached_property
     def head_numbers(self) -> HeadNumbers:
-        """Statistics, importance and what roles explain, of every head. Loaded at first use."""
+        """Statistics, importance and shares explained by roles, of every head. Loaded at first use."""
         return read_head_numbers(self._groups.chunks, [self.name])[0]
 
     @cached_property
@@ -104,12 +104,12 @@ class StageResults(CorpusText):
 
     @cached_property
     def normalizations(self) -> xr.Dataset:
-        """Constants and quality of each normalisation (normalization, layer, head), `store.schema.pictures`; or NotIngested."""
+        """Constants and quality of each normalisation (normalization, layer, head), see `store.schema.pictures`; or NotIngested."""
         return self._results("normalizations", "judged_on", "Normalisations").load()
 
     @cached_property
     def strongest_words(self) -> xr.Dataset:
-        """The word that each word attends to most, and the one that attends most to it.
+        """The word that each word attends to most, and the word that attends most to it.
 
         `most_attended` and `most_attending` (layer, head, word): indices in the sentence, -1 where no other word gets, or gives, any attention. Lazy.
         NotIngested where the ingest has not computed them.
@@ -121,10 +121,10 @@ class StageResults(CorpusText):
     def relations(self) -> xr.Dataset:
         """How often each head links the words of each relation. Arrays as in `store.schema.corpus`.
 
-        And `accuracy` (relation, direction, layer, head), share of the pairs that the head links, in all sentences;
-        `chosen_accuracy` and `reported_accuracy`, the same in each half of the sentences; `random_accuracy`, that of the
-        same head with random weights; `title` (direction), what the direction is called on pages; `offset_accuracy` (relation), share of the pairs of the second half with the offset most frequent in the
-        first. Loaded at first use. NotIngested where the ingest has not computed them.
+        Also `accuracy` (relation, direction, layer, head), share of the pairs that the head links, in all sentences;
+        `chosen_accuracy` and `reported_accuracy`, in each half of the sentences; `random_accuracy`, of the same head with random
+        weights; `title` (direction), its name on pages; `offset_accuracy` (relation), share of the pairs of the second half with
+        the most frequent offset of the first. Loaded at first use. NotIngested where the ingest has not computed them.
         """
         return with_accuracies(self._of_words("relations", "relations_hash", "Relations", WORDS_REMEDY).load())
 
@@ -166,7 +166,7 @@ class StageResults(CorpusText):
 
     @cached_property
     def roles(self) -> xr.Dataset:
-        """What each head is for: `share` (role, layer, head) of the attention of words, held out; sums to 1 over the roles.
+        """Roles of each head: `share` (role, layer, head) of the attention of words, held out; sums to 1 over the roles.
 
         Coordinates of `role`: `kind`, `breadth`, `title` and `description`; the last is `unexplained`. `weight` (half, role, layer, head)
         of the mixture between words in each half of the sentences, NaN for sinks, with `agreement` (layer, head), their overlap,
@@ -178,7 +178,7 @@ class StageResults(CorpusText):
 
     @cached_property
     def head_roles(self) -> xr.DataArray:
-        """What each head is for in words (layer, head), such as `next token 81%, itself 9%`; or NotIngested."""
+        """Roles of each head in words (layer, head), such as `next token 81%, itself 9%`; or NotIngested."""
         return head_roles(self.roles)
 
     @cached_property
@@ -190,16 +190,16 @@ class StageResults(CorpusText):
         """Whether each head has each role: one-sided t tests over sentences of the sieve bias against a threshold.
 
         Arrays (role, layer, head): `bias`, the mean over sentences, `p`, `found` among all heads and roles at 5% false
-        discoveries (Benjamini and Hochberg), `replicated`, found in either half of the sentences by itself. The same with random
-        weights: `random_bias`, `random_p`, `random_found`, where the ingest had the model. Of grammar `offset_bias`, `offset_p` and
-        `offset_found`: against other pairs of words at the same offset, whatever the threshold. NotIngested where the ingest has
+        discoveries (Benjamini and Hochberg), `replicated`, found in either half of the sentences by itself. With random
+        weights: `random_bias`, `random_p`, `random_found`, where the ingest had the model. For grammar also `offset_bias`, `offset_p`
+        and `offset_found`: against other pairs of words at the same offset, regardless of the threshold. NotIngested where the ingest has
         not computed them.
         """
         return tests_of(self._roles, threshold)
 
     @cached_property
     def rule_sentences(self) -> RuleSentences:
-        """Which sentences the rules of heads are fitted on, and which judge them; where no rules are computed, either half."""
+        """Sentences that the rules of heads are fitted on, and sentences that judge them; without rules, the two halves of the corpus."""
         try:
             return RuleSentences.stored(self._roles)
         except NotIngested:
@@ -212,7 +212,7 @@ class StageResults(CorpusText):
 
     @cached_property
     def _roles(self) -> xr.Dataset:
-        """The group of the stage; not computed either where another model had the words annotated anew since."""
+        """The group of the stage of rules and roles. NotIngested without it, or after a new annotation of the words."""
         title = "Rules and roles of heads"
         group = self._results("roles", "roles_hash", title)
         annotation = written(self.words.identity) if self.has_words else None
@@ -221,14 +221,14 @@ class StageResults(CorpusText):
         return group.load()
 
     def _results(self, stage: str, finished: str, title: str, remedy: str = REMEDY) -> xr.Dataset:
-        """The group of a stage of the ingest, which has the attribute `finished` once the stage has run to its end."""
+        """The group of a stage of the ingest, which has the attribute `finished` once the stage is complete. NotIngested before."""
         group = self._groups.open_optional(f"models/{self.name}/{stage}")
         if finished not in group.attrs:
             raise NotIngested(f"{title}: not computed.", remedy)
         return with_written_attributes(group)
 
     def _of_words(self, stage: str, finished: str, title: str, remedy: str) -> xr.Dataset:
-        """The group of a stage that counts words; not computed either where another model had them annotated anew since."""
+        """The group of a stage that counts words. NotIngested without it, or after a new annotation of the words."""
         if self.has_words:
             self.words.check_governors(stage, title)
         group = self._results(stage, finished, title, remedy)
@@ -240,8 +240,8 @@ class StageResults(CorpusText):
 def with_shares(counts: xr.Dataset) -> xr.Dataset:
     """The counts of `/models/<key>/coreference` with the shares that `Corpus.coreference` describes.
 
-    A pronoun of GAP that gets an answer gets exactly one name, so of its answers `found` are true positives, the
-    others false positives; names that are not found are false negatives.
+    An answered pronoun of GAP has exactly one name as its answer: `found` answers are true positives, other answers false
+    positives, and names that are not found false negatives.
     """
     shares = {}
     for before, mentions in (("", "mentions"), ("baseline_", "mentions"), ("random_", "random_mentions")):
@@ -253,9 +253,9 @@ def with_shares(counts: xr.Dataset) -> xr.Dataset:
 
 
 def best_antecedent_head(coreference: xr.Dataset, of: str = "") -> tuple[int, int]:
-    """Layer and head that find most antecedents in the first half of the sentences, whatever the mention.
+    """Layer and head that find most antecedents in the first half of the sentences, over all mentions.
 
-    Of chains among the mentions before. `of` is `random_` for the network with random weights.
+    With chains, candidates are the mentions before. `of` is `random_` for the network with random weights.
     """
     found = coreference[f"{of}found"][0]
     chosen = {"gender": ALL} if coreference.attrs["scheme"] == GAP else {"kind": ALL, "candidates": "mentions"}
@@ -277,7 +277,7 @@ def with_accuracies(counts: xr.Dataset) -> xr.Dataset:
 
 
 def _choosing_pairs(counts: xr.Dataset) -> xr.DataArray:
-    """Pairs in the half that chooses the best head and the best offset; without any there is neither."""
+    """Pairs in the half that chooses the best head and the best offset; without pairs there is neither."""
     return counts.pairs[0].drop_vars("half", errors="ignore")
 
 
@@ -285,8 +285,8 @@ def best_heads(relations: xr.Dataset) -> xr.Dataset:
     """The head and direction that link most pairs of each relation in the first half of the sentences: (relation).
 
     `direction`, `layer`, `head`; `accuracy`, its `interval` (bound), `offset_accuracy` and `pairs` in the second half;
-    `random_accuracy`, of the best head with random weights, which is chosen and reported in the same way. `choosing_pairs` are
-    in the first half: where there is none, direction, head and offset say nothing.
+    `random_accuracy`, of the best head with random weights, which is chosen and reported in the same way. `choosing_pairs` is
+    the number of pairs in the first half: where it is 0, direction, head and offset are meaningless.
     """
     cell = ("direction", "layer", "head")
     chosen = relations.chosen_accuracy.fillna(-1).stack(cell=cell)
@@ -308,12 +308,12 @@ def best_heads(relations: xr.Dataset) -> xr.Dataset:
 
 
 def _at(cells: xr.DataArray, best: xr.DataArray) -> xr.DataArray:
-    """The number of one cell of each relation."""
+    """The number of each relation at its best cell (direction, layer, head)."""
     return cells.isel(cell=best).drop_vars(("cell", "direction", "layer", "head", "title"), errors="ignore")
 
 
 def count_links(strongest: xr.Dataset, pairs: WordPairs, *, sentences: int, seed: int) -> xr.Dataset:
-    """The same counts, shares and intervals as of a relation of the store, of any word pairs; none with random weights.
+    """Counts, shares and intervals of any word pairs, like those of a stored relation, without numbers of random weights.
 
     Reads the strongest words of one layer at a time.
 
@@ -324,7 +324,7 @@ def count_links(strongest: xr.Dataset, pairs: WordPairs, *, sentences: int, seed
     pairs
         Pairs of the corpus.
     sentences, seed
-        Number of its sentences; the seed of the bootstrap.
+        Number of sentences of the corpus; the seed of the bootstrap.
     """
     reported = halves(sentences)[pairs.sentence]
     counts = draw_counts(seed, 0, sentences)
@@ -355,7 +355,7 @@ def count_links(strongest: xr.Dataset, pairs: WordPairs, *, sentences: int, seed
 def _layer_links(
     layer: xr.Dataset, pairs: WordPairs, reported: np.ndarray, counts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Linked pairs (half, direction, head) of one layer, and the interval of the second half (bound, direction, head)."""
+    """Number of linked pairs (half, direction, head) of one layer, and the interval in the second half (bound, direction, head)."""
     hits = linked(StrongestWords(*(layer[name].values for name in StrongestWords._fields)), pairs)
     replicates = ShareReplicates(hits.shape[:-1])
     replicates.add(hits[..., reported], pairs.sentence[reported], counts)

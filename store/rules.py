@@ -1,4 +1,4 @@
-"""The sentences of a corpus as rules see them; rules, roles and tests of heads, labelled; the tables and the dictionary of a head."""
+"""Sentences with the properties that rules depend on; labelled rules, roles and tests of heads; tables and dictionary of a head."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,24 +28,24 @@ from store.schema.model import HEADS
 from store.text import CorpusText
 from store.words import Words
 
-#: Pairs of words of one offset have a bias of 1 against each other.
+#: Bias of a relation against other pairs at the same offset where the head does not tell them apart.
 SAME_OFFSET = 1.0
-#: How often a wordpiece occurs at least; in how many sentences a pair of wordpieces, and a wordpiece with a position.
+#: Least occurrences of a wordpiece; least sentences with a pair of wordpieces, and with a wordpiece and a position.
 LEAST_COUNTED, LEAST_SENTENCES, LEAST_AT_POSITION = 5, 3, 20
-#: Pairs of wordpieces that are listed, and pairs of a wordpiece and a position on either side.
+#: Number of listed pairs of wordpieces, and of listed pairs of a wordpiece and a position, in each direction.
 LISTED, LISTED_POSITIONS = 10, 5
 
 
 @dataclass(frozen=True)
 class RuleSentences:
-    """Which sentences rules are fitted on and judged on, and which the tables of heads are made of.
+    """Sentences that rules are fitted on and judged on, and sentences that the tables of heads are made of.
 
     Attributes
     ----------
     fitted, judged
-        Indices of sentences, ascending: of every two sentences of the corpus one may be fitted on, the other judges.
+        Indices of sentences, ascending: of every two sentences of the corpus, one may be fitted on and the other judges.
     tabled
-        Tables are made of the first so many sentences, without those that judge.
+        Number of first sentences that tables are made of; sentences that judge are left out.
     """
 
     fitted: NDArray[np.int64]
@@ -56,7 +56,7 @@ class RuleSentences:
     def choose(
         cls, lengths: NDArray[np.integer], *, fitted: int, judged: int, weights: int, table_tokens: int
     ) -> "RuleSentences":
-        """The first sentences of each half, at most so many, and within so many weights of a head in the fit.
+        """The first sentences of each half: at most `fitted` and `judged`, with at most `weights` weights of a head in the fit.
 
         Parameters
         ----------
@@ -72,31 +72,31 @@ class RuleSentences:
 
     @classmethod
     def stored(cls, roles: xr.Dataset) -> "RuleSentences":
-        """Those of the group of a store."""
+        """The sentences noted in the group `roles` of a store."""
         sentences, judged = roles.sentence.values.astype(np.int64), roles.judged.values.astype(bool)
         fitted = sentences[~judged] if roles.attrs["held_out"] else sentences
         return cls(fitted, sentences[judged], int(roles.attrs["tabled"]))
 
     @classmethod
     def halved(cls, sentences: int) -> "RuleSentences":
-        """Each half of so many sentences."""
+        """The two halves of a number of sentences."""
         of_half = halves(sentences)
         fitted, judged = np.flatnonzero(~of_half), np.flatnonzero(of_half)
         return cls(fitted, judged if len(judged) else fitted, sentences)
 
     @property
     def held_out(self) -> bool:
-        """Whether no sentence that judges is fitted on: a corpus of one sentence has no other."""
+        """Whether sentences that judge are not fitted on; False for a corpus of one sentence."""
         return not np.array_equal(self.fitted, self.judged)
 
     @cached_property
     def every(self) -> NDArray[np.int64]:
-        """Sentences that are fitted on or judge, those of the fit first."""
+        """Sentences that are fitted on, then sentences that judge."""
         return np.concatenate([self.fitted, self.judged]) if self.held_out else self.fitted
 
     @property
     def is_judged(self) -> NDArray[np.bool_]:
-        """Which of `every` judge: (sentence,)."""
+        """Whether each sentence of `every` judges: (sentence,)."""
         return np.arange(len(self.every)) >= (len(self.fitted) if self.held_out else 0)
 
     @property
@@ -107,7 +107,7 @@ class RuleSentences:
 
 
 def sentences_within(lengths: NDArray[np.integer], sentences: NDArray[np.int64], weights: float) -> NDArray[np.int64]:
-    """The first of some sentences within so many weights of a head, without longer ones; the shortest where all are, if there is one."""
+    """The first sentences with at most `weights` weights of a head together, without longer ones; the shortest if all are longer."""
     squares = lengths[sentences].astype(np.int64) ** 2
     fit = squares <= weights
     if not fit.any():
@@ -116,14 +116,14 @@ def sentences_within(lengths: NDArray[np.integer], sentences: NDArray[np.int64],
 
 
 class RuleText:
-    """The text of a corpus as rules see it.
+    """The text of a corpus, with the properties that rules depend on.
 
     Parameters
     ----------
     text
         The corpus.
     sentences
-        How many of its first sentences say which wordpieces are rare.
+        Number of first sentences that determine which wordpieces are rare.
     """
 
     def __init__(self, text: CorpusText, sentences: int) -> None:
@@ -131,7 +131,7 @@ class RuleText:
 
     @property
     def words(self) -> Words | None:
-        """Words with their grammar, where there are some."""
+        """Words with their grammar; None where sentences are not annotated."""
         return self._text.words if self._text.has_words else None
 
     @cached_property
@@ -140,21 +140,21 @@ class RuleText:
 
     @cached_property
     def _counts(self) -> NDArray[np.int64]:
-        """How often each wordpiece of the vocabulary occurs."""
+        """Number of occurrences of each wordpiece of the vocabulary: (vocab,)."""
         tokens = self._text.tokens
         counted = (tokens.sentence_index.values < self._sentences) & ((tokens.token_flags.values & PAD) == 0)
         return np.bincount(tokens.token_id.values[counted], minlength=len(self._text.piece_texts))
 
     @cached_property
     def _antecedents(self) -> dict[int, int]:
-        """Word of each mention with an antecedent -> the word of that, as rows of the word axis."""
+        """Head word of each mention with an antecedent -> head word of the antecedent, as rows of the word axis."""
         words = self.words
         if words is None or words.mentions is None:
             return {}
         return dict(zip(*(rows.tolist() for rows in words.mentions.links), strict=True))
 
     def sentence(self, sentence: int, mask: Mask = EVERY_KEY) -> SentenceTokens:
-        """The tokens of a sentence, of which queries see the keys that a mask leaves."""
+        """The tokens of a sentence, in which queries see the keys that a mask leaves."""
         rows = self._text.sentence_rows(sentence)
         tokens = self._text.tokens
         token_id = tokens.token_id.values[rows].astype(np.int64)
@@ -176,7 +176,7 @@ class RuleText:
         table = words.table
         start, stop, governor = (table[name].values[rows] for name in ("token_start", "token_stop", "governor"))
         word = np.full(tokens, NONE, np.int64)
-        for number in range(len(start) - 1, -1, -1):  # of two words on a token the first
+        for number in range(len(start) - 1, -1, -1):  # of two words on a token, the first
             word[start[number] : stop[number]] = number
         parts, labels = (
             np.array([*words.names(name), ""])[table[name].values[rows]] for name in ("part_of_speech", "relation")
@@ -233,9 +233,9 @@ def predict(
     Parameters
     ----------
     rules
-        Of each head names, of `store.kernels.rules.RULES` or of `store.schema.corpus.TABLES`, and their weights in the logit.
+        For each head, names in `store.kernels.rules.RULES` or `store.schema.corpus.TABLES`, and their weights in the logit.
     tables, masks
-        Those of the same heads.
+        Tables and masks of the same heads.
     """
     shared = sorted({name for names, _ in rules for name in names} - TABLES.keys())
     features = dict(zip(shared, features_of(shared, tokens), strict=True))
@@ -250,7 +250,7 @@ def predict(
 
 
 def rules_of(group: xr.Dataset) -> xr.Dataset:
-    """What `Corpus.rules` returns, from the group of the store."""
+    """The result of `Corpus.rules`, from the group of the store."""
     scores = ["iou", "sqrt_jsd", "top_key", "top_word_key", "words_share"]
     names = np.array([*group.rule.values.tolist(), ""], object)
     chosen = (group.chosen.dims, names[group.chosen.values])
@@ -273,7 +273,7 @@ def rule_titles() -> Mapping[str, str]:
 
 
 def roles_of(group: xr.Dataset) -> xr.Dataset:
-    """What `Corpus.roles` returns, from the group of the store."""
+    """The result of `Corpus.roles`, from the group of the store."""
     labels = {"kind": "kind", "breadth": "breadth", "title": "title", "sentence": "description"}
     told = {
         name: (
@@ -292,7 +292,7 @@ def roles_of(group: xr.Dataset) -> xr.Dataset:
 
 
 def head_roles(roles: xr.Dataset) -> xr.DataArray:
-    """What each head is for, in words such as `next token 81%, itself 9%`: (layer, head)."""
+    """Roles of each head in words, such as `next token 81%, itself 9%`: (layer, head)."""
     named = roles.share.sel(role=roles.role != UNEXPLAINED).transpose(..., "role")
     titles = named.title.values.tolist()
     words = [name_roles(titles, shares) for shares in named.values.reshape(-1, len(titles))]
@@ -301,7 +301,7 @@ def head_roles(roles: xr.Dataset) -> xr.DataArray:
 
 
 def tests_of(group: xr.Dataset, threshold: float) -> xr.Dataset:
-    """What `Corpus.test_roles` returns, from the group of the store: the biases (layer, head, sentence, role) are small."""
+    """The result of `Corpus.test_roles`, computed from the stored biases (layer, head, sentence, role)."""
     every = _tested(group.bias, threshold)
     halves = [
         discoveries(_tested(group.bias[:, :, group.judged.values == half], threshold).p)
@@ -335,12 +335,12 @@ def tests_of(group: xr.Dataset, threshold: float) -> xr.Dataset:
 
 
 def _tested(biases: xr.DataArray, threshold: float) -> BiasTest:
-    """Of biases (layer, head, sentence, role) the test of each (role, layer, head)."""
+    """Tests (role, layer, head) of biases (layer, head, sentence, role)."""
     return t_test(np.moveaxis(biases.values, (3, 2), (0, 3)), threshold)
 
 
 def _placed(values: NDArray[Any], places: list[int], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Values of some roles among all: NaN, or False, for the others."""
+    """Values of some roles placed among all roles: NaN, or False, for the others."""
     all_roles = np.zeros(shape, bool) if values.dtype == bool else np.full(shape, np.nan)
     all_roles[places] = values
     return all_roles
@@ -349,7 +349,7 @@ def _placed(values: NDArray[Any], places: list[int], shape: tuple[int, ...]) -> 
 def head_dictionary(
     text: CorpusText, sentences: NDArray[np.integer], tables: HeadTables, bias: AttentionBias | None = None
 ) -> xr.Dataset:
-    """See `store.Corpus.head_dictionary`; `tables` are of one head, made of these sentences, `bias` is its own."""
+    """See `store.Corpus.head_dictionary`; `tables` are of one head, made of these sentences, `bias` is the head's."""
     from scipy.sparse import csr_matrix
 
     _, tokens = token_rows(text, sentences)
@@ -368,7 +368,7 @@ def head_dictionary(
     )
     words_of = np.bincount(
         sentence[position > 0], minlength=size
-    )  # the first token stands for [CLS] where there is none
+    )  # the first token stands for [CLS] where the tokenizer adds none
     names = text.vocab[tables.token_ids[kept]].astype(object)
     positions = np.arange(len(at_position))
     words, to_position, to_word = (

@@ -1,6 +1,6 @@
-"""One published snapshot of a store: its models, each opened as a `Corpus`, and their names for people.
+"""A published snapshot of a store: its models, each opened as a `Corpus`, and their names for people.
 
-Folders tell apart models that are called alike, as `checkpoint-500` of two trainings.
+Folders distinguish models of the same name, such as `checkpoint-500` of two trainings.
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ class Snapshot:
     repository, chunks, root
         The icechunk repository, the chunks as zarr reads them, the root group.
     models
-        Attributes of the finished models by key, the one ingested last first.
+        Attributes of the finished models by key, the model ingested last first.
 
     Raises
     ------
@@ -49,7 +49,7 @@ class Snapshot:
     def __init__(
         self, repository: Repository, url: str, snapshot: str | None = None, kind: type[Corpus] = Corpus
     ) -> None:
-        """`kind` is what its models are opened as."""
+        """`kind` is the class of opened models."""
         self.url = url
         self._kind = kind
         self.repository = repository
@@ -98,7 +98,7 @@ class Snapshot:
 
     @cached_property
     def titles(self) -> Mapping[str, str]:
-        """Name of each finished model for people, by key: no two models with different weights have the same."""
+        """Name of each finished model for people, by key: models with different weights have different names."""
         return model_titles(self.models)
 
     @property
@@ -108,11 +108,11 @@ class Snapshot:
 
     @cached_property
     def bytes_on_disk(self) -> int | None:
-        """Size of the store with its whole history at the first use, in bytes; None for object storage."""
+        """Bytes of the store with its whole history, at the first use; None for object storage."""
         return bytes_on_disk(self.url)
 
     def head_numbers(self) -> dict[str, HeadNumbers]:
-        """The numbers of the heads of every finished model by its key; no model is opened for it."""
+        """The numbers of the heads of every finished model by its key; opens no model."""
         return dict(zip(self.models, read_head_numbers(self.chunks, list(self.models)), strict=True))
 
     def corpus(self, model: str | None = None) -> Corpus:
@@ -123,7 +123,7 @@ class Snapshot:
         if isinstance(self.chunks, RemoteStore):
             for path in (f"corpus/{self.models[name]['corpus']}", f"models/{name}"):
                 read_ahead(self.group(path))
-        # Two threads may both open it: both get the same object.
+        # Two threads may both open a model: both get the same object.
         return self._corpora.setdefault(name, self._kind(self.chunks, self.id, name, title=self.titles[name]))
 
 
@@ -133,7 +133,7 @@ def open_snapshot(url: str | PathLike[str], snapshot: str | None = None, kind: t
     Raises
     ------
     StoreError
-        As `open_corpus`.
+        See `open_corpus`.
     """
     place = fspath(url)
     return Snapshot(open_repository(place), place, snapshot, kind)
@@ -149,7 +149,7 @@ def open_corpus(url: str | PathLike[str], *, snapshot: str | None = None, model:
     snapshot
         Id of an older published snapshot; None for the current one.
     model
-        Key or name of a model of the store; None for the one ingested last.
+        Key or name of a model of the store; None for the model ingested last.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def open_corpus(url: str | PathLike[str], *, snapshot: str | None = None, model:
 
 
 def model_titles(models: Mapping[str, Attributes]) -> dict[str, str]:
-    """Name of each model by its key; names differ where the weights do, and on one corpus.
+    """Name of each model by its key; names differ between models with different weights, and between models on one corpus.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def model_titles(models: Mapping[str, Attributes]) -> dict[str, str]:
 
 
 def _told_apart(models: Mapping[str, Attributes], name: str) -> dict[str, str]:
-    """Names of models that are all called `name`: with as few folders as tell them apart, else with the end of their keys."""
+    """Names of models that are all called `name`: with as few folders as distinguish them, else with the end of their keys."""
     folders = {key: _folders(attributes, name) for key, attributes in models.items()}
     deepest = max(map(len, folders.values()))
     for depth in range(deepest + 1):
@@ -188,14 +188,14 @@ def _told_apart(models: Mapping[str, Attributes], name: str) -> dict[str, str]:
 
 
 def _differ(titles: Mapping[str, str], models: Mapping[str, Attributes]) -> bool:
-    """Whether no two models have one title that have different weights, or one corpus."""
+    """Whether models with different weights, and models on one corpus, have different titles."""
     weights = {(title, str(models[key]["weights_sha256"])) for key, title in titles.items()}
     corpora = {(title, str(models[key]["corpus"])) for key, title in titles.items()}
     return len(weights) == len(set(titles.values())) and len(corpora) == len(models)
 
 
 def _folders(attributes: Attributes, name: str) -> tuple[str, ...]:
-    """Folders above that of the checkpoint, the nearest last; none for a model of the hub."""
+    """Folders above the checkpoint's folder, the nearest last; none for a model of the hub."""
     provenance: Attributes = attributes.get("provenance", {})
     place = provenance.get("folder") or provenance.get("settings", {}).get("model") or ""
     parts = [part for part in PurePath(str(place)).parts if part not in ("/", "..")]
@@ -208,7 +208,7 @@ def find_key(models: Mapping[str, Attributes], named: str) -> str:
     Raises
     ------
     StoreError
-        Where none has it, or several have it.
+        Where no model or several models have it.
     """
     if named in models:
         return named

@@ -1,6 +1,6 @@
-"""What an opened corpus holds, as lines of text and as HTML for a notebook: its sizes, what was computed, and what to call next.
+"""Description of an opened corpus, as lines of text and as HTML for a notebook: sizes, computed results, and calls to make next.
 
-Reads metadata only. The HTML takes the colours of the notebook, light or dark.
+Reads metadata only. The HTML has the colours of the notebook, light or dark.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ import zarr
 from store.phrases import many
 from store.repository.arrays import Groups
 
-#: Stages of an ingest after the vectors and statistics: the group of each, and an attribute that it has once it is finished.
+#: Stage of an ingest after the vectors and statistics -> its group, and an attribute of the group once the stage is finished.
 STAGES: Mapping[str, tuple[str, str]] = {
     "highest-scoring pairs": ("pairs", "sentences"),
     "divergence between heads": ("divergence", "tokens"),
@@ -26,7 +26,7 @@ STAGES: Mapping[str, tuple[str, str]] = {
     "context mixing": ("mixing", "sentences"),
     "head importance": ("importance", "importance_hash"),
 }
-#: What a stage gives a corpus.
+#: Stage -> attribute of a corpus with its results.
 GIVES: Mapping[str, str] = {
     "highest-scoring pairs": "pairs",
     "divergence between heads": "divergence",
@@ -39,21 +39,21 @@ GIVES: Mapping[str, str] = {
     "context mixing": "context_mixing(0)",
     "head importance": "importance",
 }
-#: What makes a stage that an ingest with its defaults leaves out; of the others it is `headscape ingest`.
+#: Stage that an ingest leaves out by default -> command that makes it; for other stages `headscape ingest`.
 REMEDIES: Mapping[str, str] = {
     "head importance": "headscape ingest --importance=100",
     "coreference": "headscape ingest --data=<file with coreference>",
 }
-#: What every corpus has, first.
+#: Calls that every corpus has, which the description lists first.
 CALLS = ("head_statistic", "pattern(0)", "sentences")
-#: One of the pictures is named, the default; the others are counted.
+#: Styles of the HTML table, and of its cells.
 _TABLE = "border-collapse: collapse; color: inherit; background: none"
 _CELL = "text-align: left; vertical-align: top; padding: 2px 16px 2px 0; color: inherit; background: none"
 _NAME = f"{_CELL}; font-weight: normal; opacity: 0.7; white-space: nowrap"
 
 
 class Described(Protocol):
-    """What of a corpus is described."""
+    """Attributes of a corpus that the description reads."""
 
     name: str
     title: str
@@ -68,20 +68,20 @@ class Described(Protocol):
 
     @property
     def label_names(self) -> tuple[str, ...]:
-        """As in `store.Corpus`."""
+        """Names of the labels, see `store.Corpus`."""
 
     @property
     def views(self) -> list[str]:
-        """As in `store.Corpus`."""
+        """Names of the finished views, see `store.Corpus`."""
 
     @property
     def token_sets(self) -> list[str]:
-        """As in `store.Corpus`."""
+        """Names of the token sets, see `store.Corpus`."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line: what it is of, and texts that may break between each other; `code` where they are written in Python or a terminal."""
+    """A line: its name, and texts that a line may break between; `code` for texts of Python or a terminal."""
 
     name: str
     texts: tuple[str, ...]
@@ -123,7 +123,7 @@ def _title(corpus: Described) -> str:
 
 
 def rows_of(corpus: Described, stages: Sequence[str]) -> list[Row]:
-    """What the corpus holds, line by line, with these finished stages."""
+    """The description of a corpus line by line, with these finished stages."""
     missing = [stage for stage in STAGES if stage not in stages]
     made = [GIVES[stage] for stage in STAGES if stage in stages]
     remedies = list(dict.fromkeys(REMEDIES.get(stage, "headscape ingest") for stage in missing))
@@ -143,7 +143,7 @@ def rows_of(corpus: Described, stages: Sequence[str]) -> list[Row]:
 
 
 def _sizes(corpus: Described) -> tuple[str, ...]:
-    """How much there is, and how much of it has vectors."""
+    """Numbers of sentences and tokens, and of sentences with vectors where these are fewer."""
     every = many(corpus.counted_sentences, "sentence"), many(corpus.counted_tokens, "token")
     if corpus.counted_sentences == corpus.n_sentences:
         return every
@@ -158,5 +158,5 @@ def _counted(views: Sequence[str]) -> tuple[str, ...]:
 
 
 def _calls(corpus: Described) -> list[str]:
-    """What a corpus for notebooks has beside."""
+    """Further calls of a corpus for notebooks."""
     return [call for name, call in (("show", "show(0, 0)"), ("sentence", "sentence(0)")) if hasattr(corpus, name)]

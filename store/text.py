@@ -1,4 +1,4 @@
-"""Sentences, tokens and words of a corpus, whatever model reads them; how a page shows a wordpiece, and a window of a long sentence."""
+"""Sentences, tokens and words of a corpus, independent of a model; a wordpiece for pages, and a window of a long sentence."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,16 +15,16 @@ from store.repository.errors import NotIngested, check_index
 from store.schema.corpus import CONTINUATION, NO_WORD, PAD
 from store.words import Words
 
-#: What a classifier without names calls its answers.
+#: Name of an answer of a classifier without names.
 NUMBER = re.compile(r"(LABEL_)?\d+")
-#: Tokens of a window: as many as an ingest keeps of a sentence by default.
+#: Tokens of a window: an ingest's default limit of a sentence.
 WINDOW = 128
 
 
 def match_labels(answers: Sequence[str], names: Sequence[str]) -> NDArray[np.int64] | None:
-    """Which answer of a classifier stands for each label of the data: by name; by number where the answers are numbers.
+    """Index of a classifier's answer for each label of the data: by name; by number where the answers are numbers.
 
-    None where the data has other labels than the classifier, or none.
+    None where the data has other labels than the classifier, or no labels.
     """
     by_name = {answer.lower(): number for number, answer in enumerate(answers)}
     if names and all(name.lower() in by_name for name in names):
@@ -36,14 +36,14 @@ def match_labels(answers: Sequence[str], names: Sequence[str]) -> NDArray[np.int
 
 @dataclass(frozen=True)
 class Piece:
-    """A wordpiece where it stands.
+    """A wordpiece in a text.
 
     Attributes
     ----------
     name
-        As the vocabulary has it.
+        Its spelling in the vocabulary.
     text
-        The text that it stands for, empty for white space.
+        Its text, empty for white space.
     continues
         Whether it continues the word of the wordpiece before.
     special
@@ -57,7 +57,7 @@ class Piece:
 
     @property
     def spaced(self) -> str:
-        """Its text, after a space unless it continues a word."""
+        """The text of the wordpiece, after a space unless it continues a word."""
         return self.text if self.continues else f" {self.text}"
 
 
@@ -67,7 +67,7 @@ TOKEN_COORDINATES = ("token_id", "position", "word_index", "sentence_index", "to
 SENTENCE_ARRAYS = ("row_start", "row_size", "label", "document", "sentence_hash", "text")
 
 
-#: Sentences whose text is read at a time, as many as a chunk has.
+#: Sentences whose text is read at a time: the size of a chunk.
 TEXTS_AT_ONCE = 4096
 
 
@@ -78,9 +78,9 @@ WORDS_REMEDY = "Run `headscape ingest`; where the text is not English, with --an
 
 
 class CorpusText:
-    """The first sentences of a corpus, as many as a model has vectors of. Every array is read when it is first used.
+    """The first sentences of a corpus, those with vectors of a model. Every array is read when it is first used.
 
-    Of the sentences after them, which are counted without vectors, there are texts, labels and wordpieces.
+    Later sentences, which are counted without vectors, have texts, labels and wordpieces.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class CorpusText:
     n_sentences, n_tokens
         Sizes. Padding is not counted.
     counted_sentences, counted_tokens
-        Sizes of all sentences that the model was run on, which its head and layer statistics are of.
+        Sizes of all sentences that the model was run on; statistics of heads and layers are means over them.
     block
         Rows of the token axis that were encoded at once; no sentence crosses a block.
     """
@@ -129,9 +129,9 @@ class CorpusText:
 
     @cached_property
     def piece_texts(self) -> NDArray[np.object_]:
-        """The text that the wordpiece of each token id stands for, empty for white space: (vocab,).
+        """The text of the wordpiece of each token id, empty for white space: (vocab,).
 
-        A store made before has none: of its wordpieces, all but the mark of BERT's continuations.
+        An older store has no texts: the wordpiece without BERT's mark of continuations then serves.
         """
         if "vocab_text" in self._text:
             return self._text.vocab_text.values
@@ -139,7 +139,7 @@ class CorpusText:
 
     @property
     def splits_at_marks(self) -> bool:
-        """Whether a mark is a word of its own to the tokenizer, as to BERT's, or a part of the word that it stands at."""
+        """Whether the tokenizer treats a punctuation mark as a word of its own, as BERT's does, or as a part of its word."""
         return bool(self.corpus_attributes.get("splits_at_marks", True))
 
     @cached_property
@@ -166,7 +166,7 @@ class CorpusText:
         return hashes
 
     def sentence_of_hash(self, sentence_hash: int) -> int | None:
-        """The sentence that the model was run on with a content hash; None where there is none."""
+        """Index of the sentence with a content hash, among sentences that the model was run on; None where there is none."""
         place = int(np.searchsorted(self._counted_hashes, np.uint64(sentence_hash)))
         is_there = place < self.counted_sentences and int(self._counted_hashes[place]) == sentence_hash
         return place if is_there else None
@@ -177,7 +177,7 @@ class CorpusText:
         return str(self._text.text.variable[sentence].values)
 
     def counted_texts(self, count: int) -> Iterator[list[str]]:
-        """The texts of the first sentences that the model was run on, in parts: those of a large corpus fill the memory."""
+        """The texts of the first sentences that the model was run on, in parts, as all texts of a large corpus would fill the memory."""
         for start in range(0, count, TEXTS_AT_ONCE):
             part = slice(start, min(start + TEXTS_AT_ONCE, count))
             stored = part.stop <= self.n_sentences
@@ -204,7 +204,7 @@ class CorpusText:
         return [str(piece) for piece in self.vocab[self.tokens.token_id.values[rows]]]
 
     def pieces(self, tokens: xr.Dataset) -> list[Piece]:
-        """The wordpieces of tokens with their token_id and token_flags, of the corpus or of feature points."""
+        """The wordpieces of tokens of the corpus or of feature points, from token_id and token_flags."""
         ids, flags = tokens.token_id.values, tokens.token_flags.values
         every = zip(
             self.vocab[ids], self.piece_texts[ids], (flags & CONTINUATION) != 0, (flags & NO_WORD) != 0, strict=True
@@ -260,7 +260,7 @@ class CorpusText:
 
     @cached_property
     def token_words(self) -> NDArray[np.int64]:
-        """Word of every row of the token axis as a row of `words.table`, -1 for none; of two words the first."""
+        """Word of every row of the token axis as a row of `words.table`, -1 for none; of two words on a token, the first."""
         table = self.words.table
         first = self.sentences.row_start.values[table.sentence.values] + table.token_start.values
         pieces = (table.token_stop - table.token_start).values
@@ -281,7 +281,7 @@ class CorpusText:
 
 @dataclass(frozen=True)
 class Window:
-    """Tokens `first` to `stop` - 1 of so many."""
+    """A window on a sentence: tokens `first` to `stop` - 1 of `tokens`."""
 
     first: int
     stop: int
@@ -289,7 +289,7 @@ class Window:
 
     @classmethod
     def at(cls, first: int, tokens: int) -> "Window":
-        """The window from a token on, at the end a shorter one; a short sentence is one window, and nothing is before the first token."""
+        """The window from a token on, shorter at the end of the sentence; a short sentence is one window."""
         first = max(0, first)
         last = max(0, tokens - 1) // WINDOW * WINDOW
         start = 0 if tokens <= WINDOW else first if first < tokens else last
@@ -297,26 +297,26 @@ class Window:
 
     @classmethod
     def around(cls, token: int, tokens: int) -> "Window":
-        """The window that a token is in, of those that follow each other: the same for all its tokens, so that a selection does not move it."""
+        """The window with a token, of the consecutive windows of a sentence, so that selecting another token in it does not move it."""
         return cls.at(token - token % WINDOW, tokens)
 
     @property
     def is_whole(self) -> bool:
-        """Whether it has all tokens."""
+        """Whether the window has all tokens of the sentence."""
         return self.stop - self.first == self.tokens
 
     @property
     def name(self) -> str:
-        """Such as `tokens 1 to 128 of 8,000`."""
+        """Name of the window, such as `tokens 1 to 128 of 8,000`."""
         return f"tokens {self.first + 1:,} to {self.stop:,} of {self.tokens:,}"
 
     @property
     def positions(self) -> NDArray[np.intp]:
-        """Those of its tokens, where these are all of a sentence."""
+        """Positions of the window's tokens in the sentence: (token,)."""
         return np.arange(self.first, self.stop)
 
     def of(self, tokens: Any) -> Any:
-        """Those in it."""
+        """The items within the window, of items for each token of the sentence."""
         return tokens[self.first : self.stop]
 
     def __contains__(self, token: int) -> bool:

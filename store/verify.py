@@ -1,4 +1,4 @@
-"""Check a store: compare its files with their checksums, read every array, recompute a sample of statistics, words and relations, and list what is wrong."""
+"""Check a store: compare files with checksums, read every array, recompute samples of statistics, words and relations; list findings."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ from store.schema.model import BOUNDS, counted_size
 from store.snapshot import Snapshot
 from store.verify_words import wrong_words
 
-#: Sentences whose statistics are recomputed from their queries and keys.
+#: Number of sentences whose statistics are recomputed from their queries and keys.
 RECOMPUTED = 50
 #: Error of a recomputed statistic: the statistic, the queries and the keys are rounded to float16.
 TOLERANCE = 5e-3
@@ -41,15 +41,15 @@ TOLERANCE = 5e-3
 ROUNDED = 5e-4
 #: Error of a sum of shares in float32.
 SHARES_ROUNDED = 1e-4
-#: Relative error of means and intervals, which are of the same numbers in float64.
+#: Relative error of means and intervals, which are recomputed from the same numbers in float64.
 EXACT = 1e-9
-#: Intervals of older stores are of rounded numbers, unlike their means.
+#: Version of intervals in older stores, which are computed from rounded numbers, and their relative error.
 OLDER_INTERVALS, OLDER_ROUNDED = "intervals/2", 1e-3
-#: Tokens whose vectors are in memory at once.
+#: Number of tokens whose vectors are in memory at once.
 TOKENS = 1_000
 #: Error of a cosine of vectors in float16, summed in float32.
 COSINE_ROUNDED = 1e-4
-#: Arrays that hold means over sentences, as findings name them.
+#: Array of means over sentences -> its name in findings.
 MEANS = {
     "head_statistic": "the head statistics",
     "layer_mixing": "the mixing ratios of the layers",
@@ -58,7 +58,7 @@ MEANS = {
     "tokens_at": "the numbers of tokens by position",
 }
 
-#: Arrays of intervals, which follow from sums where only the first sentences have vectors.
+#: Array of intervals -> its name in findings; they follow from sums where only the first sentences have vectors.
 INTERVALS = {"head_interval": "the intervals of heads", "layer_interval": "the intervals of layers"}
 
 
@@ -69,7 +69,7 @@ def verify(snapshot: Snapshot, recomputed: int = RECOMPUTED) -> Iterator[str]:
 
     Returns
     -------
-    A sentence for each finding, none where all arrays are sound.
+    A sentence for each finding; nothing where all arrays are sound.
     """
     findings = 0
     yield from _unlisted(snapshot)
@@ -118,7 +118,7 @@ def unprotected(snapshot: Snapshot) -> str | None:
 
 
 def _unlisted(snapshot: Snapshot) -> Iterator[str]:
-    """A store whose arrays carry checksums lists the checksums of its files too."""
+    """A finding where arrays carry checksums but the list of files' checksums lacks the snapshot."""
     path = local_path(snapshot.url)
     listed = path is None or f"snapshots/{snapshot.id}" in Checksums(path).listed
     if not listed and unprotected(snapshot) is None:
@@ -135,7 +135,7 @@ def _arrays(group: zarr.Group, path: str) -> Iterator[tuple[str, zarr.Array[Any]
 
 
 def _unreadable(path: str, array: zarr.Array[Any]) -> Iterator[str]:
-    """Read an array shard by shard."""
+    """Read an array shard by shard; a finding for each that cannot be read."""
     piece = array.shards or array.chunks
     starts = [range(0, size, step) for size, step in zip(array.shape, piece, strict=True)]
     for corner in product(*starts):
@@ -147,7 +147,7 @@ def _unreadable(path: str, array: zarr.Array[Any]) -> Iterator[str]:
 
 
 def _reason(error: BaseException) -> str:
-    """The first sentence of an error, without its full stop; the next ones of zarr's spell checksums as Python bytes."""
+    """The first sentence of an error, without its full stop; later sentences of zarr show checksums as Python bytes."""
     return re.split(r"\.(?:\s|$)", first_line(error))[0]
 
 
@@ -179,7 +179,7 @@ def _missing_numbers(corpus: Corpus) -> Iterator[str]:
 
 
 def _across(corpus: Corpus, count: int) -> list[int]:
-    """So many sentences across the corpus, or all."""
+    """A number of sentences spread across the corpus, or all."""
     return [int(sentence) for sentence in np.unique(np.linspace(0, corpus.n_sentences - 1, count).astype(int))]
 
 
@@ -199,7 +199,7 @@ def _wrong_statistics(corpus: Corpus, recomputed: int) -> Iterator[str]:
 
 
 def _runs(corpus: Corpus, sentences: list[int]) -> Iterator[list[int]]:
-    """Sentences that follow each other, within as many tokens as are read at once: a read takes longer than a statistic."""
+    """Runs of consecutive sentences within the tokens that are read at once, as a read takes longer than a statistic."""
     run: list[int] = []
     for sentence in sentences:
         first = corpus.sentence_rows(run[0]).start if run else 0
@@ -212,9 +212,9 @@ def _runs(corpus: Corpus, sentences: list[int]) -> Iterator[list[int]]:
 
 
 def _disagreement(corpus: Corpus, rows: slice, read: list[xr.DataArray]) -> float:
-    """Largest error relative to 1 + the value, without what jumps at a threshold by a rounding error.
+    """Largest error relative to 1 + the value, without numbers in which rounding at a threshold decides.
 
-    What is read of the sentence are its queries, keys, value norms, token statistics and the mixing ratio of its attention.
+    `read` has the sentence's queries, keys, value norms, token statistics and the mixing ratio of its attention.
     """
     query, key, norm = (array.values.astype(np.float32) for array in read[:3])
     stored, stored_mixed = read[3:]
@@ -247,7 +247,7 @@ def _may_be_a_sink(received: NDArray[np.float32], masks: Sequence[Mask]) -> NDAr
 
 
 def _wrong_mixing(corpus: Corpus, group: zarr.Group, recomputed: int) -> Iterator[str]:
-    """All tokens must have products, and what arrives must follow from these and the patterns."""
+    """All tokens must have products; shares by origin must follow from products and patterns."""
     mixing = corpus.mixing
     rows = corpus.rows[: int(corpus.sentences.row_size.values[: mixing.attrs["sentences"]].sum())]
     # |M x|^2 of each token is the last product.
@@ -293,7 +293,7 @@ def _wrong_profiles(corpus: Corpus) -> Iterator[str]:
 
 
 def _wrong_intervals(corpus: Corpus) -> Iterator[str]:
-    """An interval must contain its mean, where two sentences or more count. A model has none until its ingest is further."""
+    """An interval must contain its mean, where two or more sentences count. Early in its ingest, a model has no intervals."""
     if "intervals_version" not in corpus.attributes:
         return
     counted = [source for source, sentences in corpus.attributes["source_sentences"].items() if sentences > 1]
@@ -332,7 +332,7 @@ def _wrong_divergence(corpus: Corpus) -> Iterator[str]:
 def _wrong_roles(corpus: Corpus, recomputed: int) -> Iterator[str]:
     """Shares of roles must sum to 1, scores lie within 0 and 1, and biases follow from the attention and the text."""
     shares = corpus.roles.share
-    known = shares.where(shares.notnull(), 1 / shares.sizes["role"])  # unknown where no word is among the sentences
+    known = shares.where(shares.notnull(), 1 / shares.sizes["role"])  # unknown where the sentences have no words
     if not np.allclose(known.sum("role"), 1, atol=SHARES_ROUNDED) or (known < -SHARES_ROUNDED).any():
         yield f"{corpus.name}: the shares of the roles are not parts of a whole."
     if not ((corpus.rules.iou >= 0) & (corpus.rules.iou <= 1 + ROUNDED)).all():
@@ -362,7 +362,7 @@ def wrong_features(corpus: Corpus) -> Iterator[str]:
 
 
 def _are_of_the_corpus(features: Features, corpus: Corpus) -> bool:
-    """Whether the tokens of the sample are those of the corpus, row by row."""
+    """Whether the tokens of the sample equal the tokens of the corpus, row by row."""
     rows = features.tokens.row.values
     own, others = features.tokens, corpus.tokens
     return (

@@ -1,4 +1,4 @@
-"""Check the words of a store: where they stand, the words that each head links, and how many pairs of each relation it links."""
+"""Check the words of a store: their places, the words that each head links, and the number of linked pairs of each relation."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -13,12 +13,12 @@ from store.repository.errors import NotIngested
 from store.results import count_links
 from store.schema.corpus import ALL, NO_GOVERNOR
 
-#: Weights in float32 that may change places where another machine sums them.
+#: Difference of weights in float32 whose order may differ on another machine.
 TIED = 1e-5
 
 
 def wrong_words(corpus: Corpus, recomputed: Sequence[int], *, room: int = ROOM) -> Iterator[str]:
-    """A sentence for each finding, the `recomputed` sentences computed again; none where the corpus has no words.
+    """A finding each; recomputes the strongest words of the `recomputed` sentences. Nothing where the corpus has no words.
 
     A sentence with more than `room` weights in the heads of a layer is computed head by head.
     """
@@ -38,7 +38,7 @@ def wrong_words(corpus: Corpus, recomputed: Sequence[int], *, room: int = ROOM) 
 
 
 def _impossible(corpus: Corpus) -> Iterator[str]:
-    """Words that stand outside of their sentence, or depend on a word outside of it."""
+    """Findings on words outside of their sentence, or with a governor outside of it."""
     table = corpus.words.table
     size = np.bincount(table.sentence.values, minlength=corpus.n_sentences)[table.sentence.values]
     length = corpus.sentences.row_size.values[table.sentence.values]
@@ -50,7 +50,7 @@ def _impossible(corpus: Corpus) -> Iterator[str]:
 
 
 def _differs(corpus: Corpus, strongest: xr.Dataset, sentence: int, room: int) -> bool:
-    """Whether a stored word is not the strongest, by more than weights of equal size would explain."""
+    """Whether a stored word is not the strongest, by more than `TIED`."""
     rows = corpus.words.rows(sentence)
     if rows.stop - rows.start < 2:
         return False
@@ -79,7 +79,7 @@ def _are_others(part: xr.Dataset, pattern: NDArray[np.float32]) -> bool:
 
 
 def _wrong_counts(corpus: Corpus, strongest: xr.Dataset) -> Iterator[str]:
-    """Counts of the relation of all pairs, from the strongest words."""
+    """A finding where the counts of the relation of all pairs do not follow from the strongest words."""
     try:
         stored = corpus.relations.sel(relation=ALL)
     except NotIngested:

@@ -14,23 +14,23 @@ from store.repository.arrays import with_written_attributes
 from store.repository.errors import NotIngested, StoreError, check_index
 from store.schema.corpus import CATEGORIES, GAP, GENDERS, MENTION_KINDS, NO_GOVERNOR
 
-#: `ADJ -> NOUN`: a dependent and its governor, or a governor and its dependent.
+#: Pattern `ADJ -> NOUN`: a dependent and its governor, or a governor and its dependent.
 PATTERN = re.compile(r"\s*(\S+)\s*->\s*(\S+)\s*")
 ANY = "*"
 #: Stages of an ingest that need words with governors.
 OF_GOVERNORS = "relations", "uas"
 #: Name of the relation between mentions.
 COREFERENCE = "coreference"
-#: Where a word stands in the texts.
+#: Columns with the place of a word in the texts.
 _PLACE = ("sentence", "character_start", "character_stop")
-#: Relations that join no two words, or whose dependent is no word (Clark et al. 2019, section 4.2), in any scheme.
+#: Relations, in any scheme, that join no two words, or whose dependent is no word (Clark et al. 2019, section 4.2).
 LEFT_OUT = frozenset(("root", "punct", ""))
 #: Universal parts of speech of head words -> kind of the mention.
 _KIND_OF = {"PRON": "pronoun", "PROPN": "proper"}
 
 
 class Words:
-    """Words of the sentences of a corpus; those that were cut off with their sentence are no part of it.
+    """Words of the sentences of a corpus, without words that were cut off with their sentence.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Words:
     Attributes
     ----------
     identity
-        Where the annotation comes from: `kind` is gold (of the data) or silver (of a spaCy `pipeline`).
+        Origin of the annotation: `kind` is gold (of the data) or silver (of a spaCy `pipeline`).
     mentions
         Mentions with gold coreference; None where the data has none.
     """
@@ -64,7 +64,7 @@ class Words:
 
     @property
     def source(self) -> str:
-        """Where the annotation comes from, in words."""
+        """Origin of the annotation, in words."""
         if self.kind == "gold":
             return "gold annotation of the data"
         pipeline = self.identity["pipeline"]
@@ -72,7 +72,7 @@ class Words:
 
     @cached_property
     def table(self) -> xr.Dataset:
-        """Every number of a word (word), `sentence` and `word_in_sentence` among them. Loaded at first use.
+        """Numbers of every word (word), with `sentence` and `word_in_sentence`. Loaded at first use.
 
         Categories are codes, -1 for none, with their `names` as an attribute.
         """
@@ -128,7 +128,7 @@ class Words:
 
     @cached_property
     def dependencies(self) -> WordPairs:
-        """Every dependent with its governor, of all labels but `LEFT_OUT`."""
+        """Every dependent with its governor, for all relations except `LEFT_OUT`."""
         labels = np.array([name.lower() not in LEFT_OUT for name in [*self.names("relation"), ""]])
         governor = self.table.governor.values
         dependent = np.flatnonzero((governor >= 0) & labels[self.table.relation.values])
@@ -136,7 +136,7 @@ class Words:
         return self.pairs(dependent, first + governor[dependent])
 
     def check_governors(self, stage: str, title: str) -> None:
-        """Raise NotIngested for a result of a stage that needs governors, where no word has one."""
+        """Raise NotIngested for a stage that needs governors, where no word has a governor."""
         if stage in OF_GOVERNORS and not len(self.dependencies.source):
             other = (
                 "Give other data."
@@ -158,9 +158,9 @@ class Words:
 
     @cached_property
     def relations(self) -> dict[str, WordPairs]:
-        """The pairs of every label, dependent -> governor, the label with the most pairs first; at the end coreference.
+        """Relation -> its pairs (dependent -> governor), the relation with the most pairs first; coreference last.
 
-        Of coreference a pair is the head word of a mention -> that of its nearest antecedent.
+        A pair of coreference is the head word of a mention -> the head word of its nearest antecedent.
         """
         label = self.table.relation.values[self.dependencies.source]
         counts = np.bincount(label, minlength=len(self.names("relation")))
@@ -169,14 +169,14 @@ class Words:
         return named | ({COREFERENCE: self.pairs(*self.mentions.links)} if self.mentions else {})
 
     def find_pairs(self, pattern: str) -> WordPairs:
-        """The pairs of a pattern: a label such as `dobj`, or `ADJ -> NOUN`, words that a dependency joins in either direction.
+        """The pairs of a pattern: a relation such as `dobj`, or `ADJ -> NOUN`, words that a dependency joins in either direction.
 
         Each end of `->` is a part of speech, a tag, a kind of entity, a lemma, or `*`.
 
         Raises
         ------
         StoreError
-            Where nothing of the corpus is called so.
+            Where the corpus has nothing of this name.
         """
         if not isinstance(pattern, str):
             raise StoreError(
@@ -198,7 +198,7 @@ class Words:
         )
 
     def matching(self, end: str) -> NDArray[np.bool_]:
-        """Words that one end of a pattern stands for: (word,). StoreError where nothing is called so."""
+        """Whether each word matches one end of a pattern: (word,). StoreError where the corpus has nothing of this name."""
         if end == ANY:
             return np.ones(len(self), np.bool_)
         for category in ("part_of_speech", "tag", "entity"):
@@ -215,7 +215,7 @@ class Words:
 
 
 class Mentions:
-    """Mentions of the sentences of a corpus, from gold coreference; their head words are those of the corpus' own words.
+    """Mentions of the sentences of a corpus, from gold coreference; their head words are words of the corpus.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ class Mentions:
     Attributes
     ----------
     scheme
-        How they stand: `chains`, or in threes of a pronoun and two names (`gap`).
+        Kind of the data: `chains`, or triples of a pronoun and two names (`gap`).
     """
 
     def __init__(self, group: xr.Dataset, words: Words) -> None:
@@ -277,12 +277,12 @@ class Mentions:
         return [GENDERS.get(text.lower(), "") for text in self.texts]
 
     def within(self, sentence: int) -> slice:
-        """Rows of the mention axis that are of a sentence."""
+        """Rows of the mention axis that belong to a sentence."""
         start, stop = np.searchsorted(self.table.sentence.values, (sentence, sentence + 1))
         return slice(int(start), int(stop))
 
     def heads(self, sentence: int) -> MentionHeads:
-        """Head words of the mentions of a sentence that the model sees, as indices in the sentence, and their entities."""
+        """Head words, as indices in the sentence, and entities of the mentions of a sentence that the model sees."""
         rows = np.arange(self.within(sentence).start, self.within(sentence).stop)
         rows = rows[self.table.head_word.values[rows] >= 0]
         words = self._words.table.word_in_sentence.values[self.table.head_word.values[rows]]
@@ -290,7 +290,7 @@ class Mentions:
 
     @cached_property
     def links(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Head word of every mention that has an antecedent, and that of its nearest one, as rows of the word axis."""
+        """Head word of every mention with an antecedent, and head word of the nearest antecedent, as rows of the word axis."""
         found: list[tuple[int, int]] = []
         for sentence in np.unique(self.table.sentence.values):
             heads = self.heads(int(sentence))
@@ -302,7 +302,7 @@ class Mentions:
 
     @staticmethod
     def _answers(heads: MentionHeads) -> Iterator[tuple[int, int]]:
-        """Every pronoun of GAP with the name it stands for, wherever that stands."""
+        """Every pronoun of GAP with its name, anywhere in the sentence."""
         for mention, row in enumerate(heads.rows):
             same = heads.entity == heads.entity[mention]
             for name in np.flatnonzero(same & (heads.rows // 3 == row // 3) & (heads.rows != row) & (row % 3 == 0)):
@@ -312,18 +312,18 @@ class Mentions:
 def head_word(
     first: NDArray[np.integer], stop: NDArray[np.integer], governor: NDArray[np.integer], begin: int, end: int
 ) -> int | None:
-    """The first word of a mention whose governor is outside of it; where no governor is known its last word.
+    """The first word of a mention with a governor outside of the mention; where no governor is known, the last word.
 
     Parameters
     ----------
     first, stop, governor
-        First character, the one after the last, and governor of the words of the sentence: (word,).
+        First character, character after the last, and governor of the words of the sentence: (word,).
     begin, end
         Characters of the mention.
 
     Returns
     -------
-    Its index in the sentence; None where the mention was cut off with its sentence.
+    Index of the word in the sentence; None where the mention was cut off with its sentence.
     """
     inside = (first < end) & (stop > begin)
     if not inside.any() or stop[inside].max() < end:

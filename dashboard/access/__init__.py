@@ -1,1 +1,1 @@
-"""Who may come in, and who sends a request."""
+"""Access to the server: who may come in, and who sends a request."""

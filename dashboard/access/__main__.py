@@ -17,7 +17,7 @@ from store.repository.errors import StoreError
 def main(
     arguments: Sequence[str] | None = None, typed: TextIO | None = None, ask: Callable[[str], str] = getpass
 ) -> int:
-    """Exit status 0, or 1 after a sentence on what to do next; passwords are asked of a terminal, or read of what is piped in."""
+    """Exit status 0, or 1 after a sentence on what to do next; passwords are asked for at a terminal, or read from piped input."""
     options = _parser().parse_args(arguments, argparse.Namespace(typed=typed or sys.stdin, ask=ask))
     try:
         check_extra("dashboard")
@@ -85,7 +85,7 @@ def _revoke(options: argparse.Namespace) -> None:
 
     state, _ = folders(options)
     try:
-        options.name.encode()  # people of a provider are in no file: any other name may be one of them
+        options.name.encode()  # no file lists a provider's people: any other name may be theirs
     except UnicodeError as error:
         raise AccessFileError(f"The name {options.name!a} is not UTF-8. Type it in UTF-8.") from error
     EndedSessions(state).end_all(options.name.lower())
@@ -124,17 +124,17 @@ def _file(options: argparse.Namespace) -> Path:
 
 
 def _new_password(options: argparse.Namespace) -> str:
-    """The password, which is in UTF-8 as that of the page to sign in is."""
+    """The password, in UTF-8 like a password from the sign-in page; AccessFileError where it is not."""
     try:
         password = _typed_password(options)
-        password.encode()  # in the locale C, Python reads other bytes as halves of characters
+        password.encode()  # in the C locale, Python reads other bytes as lone surrogates
     except UnicodeError as error:
         raise AccessFileError("The password is not UTF-8. Type it in UTF-8.") from error
     return password
 
 
 def _typed_password(options: argparse.Namespace) -> str:
-    """What is typed twice, or the first line of what is piped in."""
+    """The password: typed twice at a terminal, or the first line of piped input."""
     if not options.typed.isatty():
         return str(options.typed.readline()).rstrip("\r\n")
     password = str(options.ask("Password: "))

@@ -1,8 +1,8 @@
-"""An account: the tokens by which scripts of its person read `/api/1`, and nothing else, and its page, which makes them and ends all sessions.
+"""Accounts: tokens, by which a person's scripts read `/api/1` and nothing else, and the page that makes tokens and ends all sessions.
 
 Tokens are signed, and valid for some days. A token ends as sessions do: with another password, with `headscape users revoke`,
-and when its person is removed. That of a provider's person ends when the settings of access change, too, or the provider names
-her without the groups that come in. The page is complete in itself, without a script, as the page to sign in is.
+and when its person is removed. The token of a provider's person also ends when the settings of access change, or when the
+provider names the person without an admitted group. The page is complete in itself, without a script, like the sign-in page.
 """
 
 import hashlib
@@ -28,10 +28,10 @@ from dashboard.web.errors import Refusal
 #: Paths that a token reads.
 READ = re.compile(r"/api/\d+/")
 BEARER = "Bearer "
-#: Tells a token from a session, which the same key signs: neither is taken for the other.
+#: Salt of a token's signature: the same key signs sessions, and neither is taken for the other.
 KIND = "token"
 MOST_DAYS = 366
-#: Where a provider vouches for people: it says that an account was closed when that signs in next, which it never does.
+#: Most days where a provider vouches for people: it reports a closed account only at the next sign-in, which never comes.
 MOST_DAYS_BY_PROVIDER = 30
 FOLDER = Path(__file__).parent
 FRAME, STYLE = ((FOLDER / f"plain_page.{kind}").read_text("utf-8") for kind in ("html", "css"))
@@ -45,10 +45,10 @@ POLICY = "; ".join(
         "frame-ancestors 'self'",
     ]
 )
-#: Rule of its route.
+#: Rule of the page's route.
 ACCOUNT = "/account"
 PAGE = (FOLDER / "account.html").read_text("utf-8")
-#: Days that the form has first.
+#: Days that the form proposes.
 DAYS = 30
 log = logging.getLogger("headscape.access")
 
@@ -58,7 +58,7 @@ class WrongDays(AccessFileError):
 
 
 class Tokens:
-    """The tokens that the key of a state folder signs, by one policy, for so many days at most."""
+    """Tokens that the key of a state folder signs under one policy, each valid for at most `most_days`."""
 
     def __init__(self, state: Path, policy: str = KIND, most_days: int = MOST_DAYS) -> None:
         self.most_days = most_days
@@ -68,14 +68,14 @@ class Tokens:
         self._signer = URLSafeSerializer(secret_key(state), KIND, signer_kwargs={"digest_method": hashlib.sha256})
 
     def issue(self, name: str, stamp: str, days: int) -> str:
-        """A token of the person of this name, whose password has this stamp; WrongDays for days that are too few or too many."""
+        """A token of the person `name`; `stamp` is the stamp of the password. WrongDays for fewer than 1 or more than `most_days`."""
         if not 1 <= days <= self.most_days:
             raise WrongDays(f"A token is valid for 1 to {self.most_days} days. Choose such a number.")
         return str(self._signer.dumps(self._ended.signed_in(name, stamp, self._policy, 86_400 * days).model_dump()))
 
     @property
     def current(self) -> SignedIn | None:
-        """Whose token the request has; None without one, where it has ended, and where the request is no reading of `/api/1`."""
+        """The token of a request that reads `/api/1`; None for another request, without a token, and where the token has ended."""
         written = request.headers.get("Authorization", "")
         if request.method not in ("GET", "HEAD") or not READ.match(request.path) or not written.startswith(BEARER):
             return None
@@ -87,7 +87,7 @@ class Tokens:
 
 
 def tokens_of(access: Access) -> Tokens:
-    """The tokens of the people who sign in to a server: those of a provider's people end when its settings change."""
+    """The tokens of the people who sign in to a server: tokens of a provider's people end when the access settings change."""
     if access.kind == "password":
         return Tokens(access.state)
     return Tokens(access.state, f"{KIND} {access.policy}", MOST_DAYS_BY_PROVIDER)
@@ -104,7 +104,7 @@ def issue_token(state: Path, users: Path, name: str, days: int) -> str:
 
 
 def plain_page(title: str, template: str, status: int = 200, **fields: object) -> Response:
-    """The page with a title and the content of a template, which no cache keeps: it may show what is secret."""
+    """A page with a title and the content of a template; no cache keeps it, because it may show secrets."""
     root = request.script_root
     content = Markup(render_template_string(template, root=root, **fields))
     page = render_template_string(FRAME, title=title, style=STYLE, fonts=FONTS, root=root, content=content)
@@ -115,13 +115,13 @@ def plain_page(title: str, template: str, status: int = 200, **fields: object) -
 
 
 class Account:
-    """The page of whoever has a session: a token never opens it, nor makes another token."""
+    """The account page of a person with a session: a token neither opens it nor makes another token."""
 
     def __init__(self, sessions: Sessions, tokens: Tokens) -> None:
         self._sessions, self._tokens = sessions, tokens
 
     def register(self, server: Flask) -> None:
-        """Add the page, and what its forms are sent to."""
+        """Add the routes of the page and of its forms."""
         server.add_url_rule(ACCOUNT, "account", self._page, methods=["GET"])
         server.add_url_rule(ACCOUNT, "change_account", self._change, methods=["POST"])
 
@@ -140,7 +140,7 @@ class Account:
 
     def _change(self) -> AnyResponse:
         signed_in = self._sessions.current
-        if signed_in is None:  # it has ended since the gate saw it
+        if signed_in is None:  # the session has ended since the gate saw it
             return redirect(self._address, 303)
         try:
             return self._end_all(signed_in) if "end" in request.form else self._issue(signed_in)

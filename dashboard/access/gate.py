@@ -1,7 +1,7 @@
-"""The gate: nothing is answered to a person whom the server does not know, but for health and signing in.
+"""The gate: a person whom the server does not know gets no answer, except from the routes of health and of signing in.
 
-It is the first function that Flask calls for a request, before any route is run, also where no route fits: a route that is
-added later is behind it.
+Flask calls the gate first for every request, before any route is run, also where no route fits: a route that is added later
+is behind the gate too.
 """
 
 from collections.abc import Mapping
@@ -26,12 +26,12 @@ OF_SIGNING_IN = frozenset({SIGN_IN, f"{SIGN_IN}/provider", f"{SIGN_IN}/callback"
 #: Beginnings of paths that pages fetch, and that nobody opens as a page.
 FETCHED = ("/data/", "/_", "/assets/", "/fonts/")
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-#: Names the page to sign in, to a script that was refused.
+#: Header that names the sign-in page to a refused script.
 SIGN_IN_HEADER = "Sign-In"
 ENDED = "Your session has ended. Sign in again."
-#: The addresses that reach other routes without a name.
+#: No addresses: nobody reaches other routes without a name.
 NOBODYS = AddressList()
-#: Who sends a request that is refused, or that everybody may send.
+#: The person that is noted for a request that is refused, or open to everybody.
 NOBODY = Person("", "reader")
 
 
@@ -43,11 +43,11 @@ class Entrance(Protocol):
 
     @property
     def person(self) -> Person | None:
-        """Who sends the request; None where it is not known."""
+        """The person who sends the request; None where it is unknown."""
 
 
 class Anybody:
-    """Nobody is asked: whoever reaches the server may read and write."""
+    """Access without signing in: everybody who reaches the server may read and write."""
 
     person = LOCAL
 
@@ -66,7 +66,7 @@ class ByProxy:
 
     @property
     def person(self) -> Person | None:
-        """Whom the proxy names; 403 where the connection is not the proxy's."""
+        """The person whom the proxy names; 403 where the connection is not the proxy's."""
         proxy = self._access.proxy
         assert proxy
         if peer_of(request.environ) not in proxy.addresses:
@@ -79,7 +79,7 @@ class ByProxy:
 def guard(server: Flask, access: Access, served_store: ServedStore, by_address: Mapping[str, AddressList]) -> None:
     """Let in whom `access` admits. Call it before anything else is added to the server.
 
-    `by_address` has rules of routes that some addresses reach without a name: those that collect metrics.
+    `by_address` has rules of routes with the addresses that reach them without a name: collectors of metrics.
     """
     entrance = _entrance(access)
     open_rules = OPEN | OF_SIGNING_IN if access.signs_in else OPEN
@@ -101,7 +101,7 @@ def guard(server: Flask, access: Access, served_store: ServedStore, by_address: 
 
 
 def known_person(entrance: Entrance) -> Person | None:
-    """Who sends the request; nobody comes in while a file that decides it cannot be read."""
+    """The person who sends the request; Refusal (503) while a file that decides it cannot be read."""
     try:
         return entrance.person
     except AccessFileError as error:
@@ -112,7 +112,7 @@ def refuse_other_sites() -> None:
     """Refuse to change anything for a page of another site, signing in and out too.
 
     The rule of Go's `http.CrossOriginProtection`: browsers send `Sec-Fetch-Site` to servers with https and to this machine,
-    and `Origin` to all. What sends neither is no browser, and has no cookie that another site could use.
+    and `Origin` to all. A client that sends neither is no browser, and has no cookie that another site could use.
     """
     if request.method in SAFE:
         return

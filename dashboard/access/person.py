@@ -24,7 +24,7 @@ class Person:
         return self.role == "author"
 
 
-#: Anybody, where the server asks nobody to sign in: it then answers its own machine alone.
+#: The person of every request where the server asks nobody to sign in; by default it then answers its own machine alone.
 LOCAL = Person("local", "author")
 
 
@@ -41,7 +41,7 @@ def sign_request(person: Person) -> None:
 
 
 def current_person() -> Person:
-    """Who sends the request that is being answered."""
+    """The person who sends the request that is being answered."""
     from flask import g, has_app_context
 
     person: Person = g.get("person", LOCAL) if has_app_context() else LOCAL

@@ -21,7 +21,7 @@ class AccessFileError(Exception):
 
 @contextmanager
 def locked(file: Path) -> Iterator[None]:
-    """Hold the lock of a file, which exists or does not: two that change it take turns."""
+    """Hold the lock of a file, which need not exist: processes that change the file take turns."""
     try:
         file.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
         lock = os.open(file.with_name(f"{file.name}.lock"), os.O_RDWR | os.O_CREAT, PRIVATE)
@@ -35,7 +35,7 @@ def locked(file: Path) -> Iterator[None]:
 
 
 def write_private(file: Path, content: bytes) -> None:
-    """Write a file whole. Call it with the file locked: readers find all of it or what was there before."""
+    """Write a file whole. Call it with the file locked: readers find the new content or the old one."""
     try:
         replace_file(file, content, mode=PRIVATE)
     except OSError as error:
@@ -45,7 +45,7 @@ def write_private(file: Path, content: bytes) -> None:
 
 
 class Watched(Generic[T]):
-    """What a file says, read again when the file has changed: a look at its date, size and number takes 2 µs."""
+    """The parsed content of a file, read again when its date, size or inode number has changed: a look takes 2 µs."""
 
     def __init__(self, file: Path, parse: Callable[[bytes], T], remedy: str) -> None:
         self.file = file
@@ -55,12 +55,12 @@ class Watched(Generic[T]):
 
     @property
     def value(self) -> T:
-        """What the file says now.
+        """The parsed content of the file now.
 
         Raises
         ------
         AccessFileError
-            Where it cannot be read or says nothing that is valid.
+            Where the file cannot be read or its content is not valid.
         """
         with self._lock:
             version = self._version()  # before reading: a change meanwhile is seen the next time
@@ -80,5 +80,5 @@ class Watched(Generic[T]):
             return self._parse(self.file.read_bytes())
         except OSError as error:
             raise AccessFileError(f"{self.file} cannot be read: {error.strerror}. {self._remedy}") from error
-        except ValueError:  # its text repeats what the file holds, hashes too
+        except ValueError:  # the error's text repeats the file's content, hashes too
             raise AccessFileError(f"{self.file} is damaged. {self._remedy}") from None

@@ -25,7 +25,7 @@ from dashboard.web.served_store import ServedStore
 
 #: Seconds by which the provider's clock may differ.
 LEEWAY = 60
-#: Signatures that only the provider can make: neither none nor those with a secret that both know.
+#: Algorithms of signatures that only the provider can make: not "none", and none with a shared secret.
 SIGNATURES = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519")
 DOWN = "The provider by which people sign in does not answer as it should. Try again in a minute."
 UNCONFIRMED = "The provider did not confirm who you are. Sign in again."
@@ -57,7 +57,7 @@ class ByProvider:
 
     @property
     def person(self) -> Person | None:
-        """Whose session or token it is, with the role that the settings give."""
+        """The person of the session or token, with the role that the settings give; None without either."""
         signed_in = self._sessions.current or self._tokens.current
         return self._access.person(signed_in.name) if signed_in else None
 
@@ -79,7 +79,7 @@ class ByProvider:
             return self._refuse(link, UNVERIFIED, 403)
         name = str(claims.get("email", "")).lower()
         if not admits(self._provider, claims):
-            if is_of_domains(self._provider, name):  # but of no group any more: what was begun as one of it ends
+            if is_of_domains(self._provider, name):  # no longer in an admitted group: all sessions end
                 self._sessions.end_all(name)
             return self._refuse(link, STRANGER, 403)
         if not is_name(name):
@@ -88,7 +88,7 @@ class ByProvider:
         return redirect(link, 303)
 
     def _claims(self) -> Mapping[str, Any]:
-        """What the provider says of a person, once its signature and everything else is checked."""
+        """The provider's claims about a person, after a check of its signature and everything else."""
         if "error" not in request.args and not request.args.get("code"):
             raise ValueError("there is no code")
         metadata = _load(self._client, self._provider)
@@ -104,7 +104,7 @@ class ByProvider:
         return claims
 
     def _limited(self, name: str, view: View) -> View:
-        """The view, as often as an address may ask for it."""
+        """The view, limited to as many requests as an address may send."""
 
         def answer() -> AnyResponse:
             try:
@@ -122,7 +122,7 @@ class ByProvider:
 
 
 def admits(provider: Provider, claims: Mapping[str, Any]) -> bool:
-    """Whether a person with a verified e-mail address is of the domains and the groups that may come in."""
+    """Whether a person with a verified e-mail address belongs to an admitted domain and to an admitted group."""
     groups = claims.get("groups", [])
     names = [group for group in groups if isinstance(group, str)] if isinstance(groups, list) else []
     is_of_group = not provider.groups or not set(provider.groups).isdisjoint(names)
@@ -130,7 +130,7 @@ def admits(provider: Provider, claims: Mapping[str, Any]) -> bool:
 
 
 def is_of_domains(provider: Provider, address: str) -> bool:
-    """Whether an e-mail address in small letters is of the domains that may come in."""
+    """Whether an e-mail address in small letters belongs to an admitted domain."""
     name, _, domain = address.rpartition("@")
     is_of_domain = not provider.domains or "*" in provider.domains or domain in provider.domains
     return bool(name and domain) and is_of_domain
@@ -151,7 +151,7 @@ def _client(server: Flask, provider: Provider) -> Any:
 
 
 def _load(client: Any, provider: Provider) -> Mapping[str, Any]:
-    """What the provider says of itself, which is fetched once; adjust the client to it."""
+    """The provider's metadata, which is fetched once; adjusts the client to it."""
     metadata: dict[str, Any] = client.load_server_metadata()
     if not all(isinstance(metadata.get(name), str) for name in ("issuer", "authorization_endpoint", "token_endpoint")):
         metadata.pop("_loaded_at", None)  # ask again the next time
@@ -160,19 +160,19 @@ def _load(client: Any, provider: Provider) -> Mapping[str, Any]:
     metadata["id_token_signing_alg_values_supported"] = [name for name in signatures if name in SIGNATURES]
     if "client_secret_basic" not in metadata.get("token_endpoint_auth_methods_supported", ["client_secret_basic"]):
         client.client_kwargs["token_endpoint_auth_method"] = "client_secret_post"
-    if provider.groups and "groups" in metadata.get("scopes_supported", []):  # some refuse scopes that they do not know
+    if provider.groups and "groups" in metadata.get("scopes_supported", []):  # some providers refuse unknown scopes
         client.client_kwargs["scope"] = "openid email profile groups"
     return metadata
 
 
 def _answered(view: View) -> View:
-    """A view that says in a sentence where the provider is down or a file is damaged."""
+    """The view; raises Refusal (503) where the provider is down or a file is damaged."""
 
     @wraps(view)
     def answer() -> AnyResponse:
         try:
             return view()
-        except (RequestException, RuntimeError) as error:  # Authlib's where an address is missing
+        except (RequestException, RuntimeError) as error:  # Authlib's RuntimeError: an address is missing
             log.warning("The provider does not answer: %s", type(error).__name__)
             raise Refusal(DOWN, 503) from error
         except AccessFileError as error:

@@ -1,4 +1,4 @@
-"""Settings of access: who may come in, the flags of `headscape serve` that say it, and what is wrong with these, in one sentence."""
+"""Settings of access: who may come in, the flags of `headscape serve` for it, and errors of flags, as one sentence."""
 
 import argparse
 import re
@@ -18,7 +18,7 @@ STATE = Path("data/access")
 SESSION_HOURS = 12.0
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SECRET = "HEADSCAPE_OIDC_SECRET"
-#: Names a file that holds it: other processes of the user see an environment, and `docker inspect` shows it.
+#: Variable that names a file with the secret: other processes of the user see an environment, and `docker inspect` shows it.
 SECRET_FILE = f"{SECRET}_FILE"
 WELL_KNOWN = "/.well-known/openid-configuration"
 _DOMAIN = re.compile(r"[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+")
@@ -40,9 +40,9 @@ OF_KIND: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Provider:
-    """An OpenID provider, and whom of its people this server admits: of these domains, and of one of these groups.
+    """An OpenID provider; this server admits its people of one of `domains` and one of `groups`, where these are given.
 
-    Everybody where `domains` is `*`.
+    `*` in `domains` admits every domain.
     """
 
     discovery: str
@@ -50,13 +50,13 @@ class Provider:
     secret: str = field(repr=False)
     domains: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
-    #: To connect to it, and without a byte from it.
+    #: Longest wait to connect to the provider, and for a byte from it.
     seconds: tuple[float, float] = (3, 10)
 
 
 @dataclass(frozen=True)
 class TrustedProxy:
-    """The header in which a proxy names the person, and the addresses from which that is believed."""
+    """The header in which a proxy names the person, and the addresses from which that header is believed."""
 
     header: str
     addresses: AddressList
@@ -69,9 +69,9 @@ class Access:
     Attributes
     ----------
     state
-        Folder of the key that signs sessions and of those that were ended: the same for all workers and restarts.
+        Folder of the key that signs sessions and of the file of ended sessions: the same for all workers and restarts.
     authors
-        Names, or `@example.org` for all names that end so, which may write notes, where a provider or a proxy names people.
+        Names that may write notes, where a provider or a proxy names people; `@example.org`: all names that end so.
     """
 
     kind: Kind = "none"
@@ -89,7 +89,7 @@ class Access:
 
     @property
     def policy(self) -> str:
-        """Names the settings by which a session was begun: it ends when they change."""
+        """Digest of the settings under which a session begins: the session ends when they change."""
         provider = asdict(self.provider) | {"secret": ""} if self.provider else str(self.users.resolve())
         return sha256(repr((self.kind, provider)).encode()).hexdigest()[:16]
 
@@ -179,7 +179,7 @@ def _kind(options: argparse.Namespace) -> Kind:
 
 
 def is_of_this_machine(host: str) -> bool:
-    """Whether only this machine reaches what listens on a host: its loopback address, or a socket in its file system."""
+    """Whether only this machine reaches a server that listens on a host: its loopback address, or a socket in its file system."""
     if host.lower() == "localhost" or host.startswith(UNIX_PREFIX):
         return True
     try:

@@ -1,8 +1,8 @@
 """Signing in: the page, complete in itself, without a script; names and passwords of the users file; and attempts, counted over all workers.
 
-The library limits counts, in a database of SQLite. Whoever guesses passwords for a name can use up the attempts that all
-addresses have for it. An owner's device has attempts of its own (OWASP, "Device Cookies"): a cookie says so for one name, and
-lets nobody in. It is known until the cookie ends, or the name has another password.
+The library limits counts attempts in an SQLite database. Whoever guesses passwords for a name can use up the attempts that all
+addresses have for it. An owner's device has attempts of its own (OWASP, "Device Cookies"): a cookie marks it for one name,
+and signs nobody in. The device is known until the cookie ends, or the name has another password.
 """
 
 import hashlib
@@ -32,45 +32,45 @@ from dashboard.web.admission import FairWaitingLine, reader_left
 from dashboard.web.errors import Refusal
 from dashboard.web.served_store import ServedStore
 
-#: Rules of its routes.
+#: Rules of the routes to sign in and to sign out.
 SIGN_IN, SIGN_OUT = "/login", "/logout"
-#: Characters of a link to return to: it travels in a link, and in a cookie of 4 KB while a provider is asked.
+#: Most characters of a link to return to: it travels in a link, and in a cookie of 4 KB while a provider is asked.
 LONGEST = 2_000
 PAGE = (FOLDER / "sign_in.html").read_text("utf-8")
 #: Attempts of an address for all names; of an address for a name; of all addresses for a name. Nobody waits longer than a
-#: minute. Whoever is refused by one of them is not counted by the next: five attempts of an address count for a name, however
+#: minute. An attempt that one limit refuses is not counted by the next: five attempts of an address count for a name, however
 #: many it sends.
 ADDRESS, NAME_AT_ADDRESS, NAME = parse("60 per minute"), parse("5 per minute"), parse("20 per minute")
-#: Attempts of a device that has signed in before, for the name that it signed in with: it is counted alone.
+#: Attempts of a device that has signed in before, for the name of that sign-in; no other limit counts them.
 KNOWN_DEVICE = parse("10 per minute")
 SCHEME = "headscape-attempts"
-#: Seconds that a process waits while another one counts.
+#: Seconds that a process waits while another process counts.
 PATIENCE = 10
 log = logging.getLogger("headscape.access")
 _TABLE = "CREATE TABLE IF NOT EXISTS attempts (key TEXT PRIMARY KEY, number INTEGER NOT NULL, until REAL NOT NULL)"
-#: A time much further away than a window is long was written before the clock was set back. It may be a little further: a process whose turn
-#: comes late finds what another one counted after it had looked at the clock.
+#: Whether a window is over. An end that lies much further ahead than a window is long was written before the clock was set back.
+#: `PATIENCE` is allowed on top: a process whose turn comes late reads a count that another one made after it had read the clock.
 _OVER = f"until <= :now OR until > :now + :seconds + {PATIENCE}"
 _COUNT = f"""
 INSERT INTO attempts VALUES (:key, :amount, :now + :seconds) ON CONFLICT (key) DO UPDATE SET
 number = CASE WHEN {_OVER} THEN 0 ELSE number END + :amount, until = CASE WHEN {_OVER} THEN :now + :seconds ELSE until END
 RETURNING number
 """
-#: Seconds for which a browser keeps the cookie.
+#: Seconds for which a browser keeps the device cookie.
 DEVICE_SECONDS = 365 * 86_400
-#: What is put after the name of the cookie of a session.
+#: Ending of the device cookie's name, after the name of the session cookie.
 DEVICE_SUFFIX = "-device"
 WRONG = "The name or the password is wrong. Try again."
-#: Passwords that wait to be checked, of devices that nobody has signed in on, and of all others.
+#: Most passwords that wait to be checked, from unknown and from known devices.
 STRANGERS, KNOWN = 12, 4
-#: Passwords of an address that wait to be checked: a check takes a fifth of a second and 32 MiB.
+#: Most passwords of an address that wait to be checked: a check takes a fifth of a second and 32 MiB.
 WAITING = 3
 BUSY = "Too many people sign in at this moment. Try again in a few seconds."
 BUSY_HERE = "Too many people sign in from your address at this moment. Try again in a few seconds."
 
 
 def sign_in_page(link: str, problem: str = "", status: int = 200, *, name: str = "", provider: str = "") -> Response:
-    """The page, which returns to a link; with a form, or with a link to a provider where one is named."""
+    """The sign-in page, which returns to a link; it has a form, or a link to the provider where one is named."""
     return plain_page("Sign in", PAGE, status, link=link, problem=problem, name=name, provider=provider)
 
 
@@ -84,7 +84,7 @@ def local_link(link: str, length: int = LONGEST) -> str:
 
 
 def sign_in_link(link: str) -> str:
-    """The page to sign in, which returns to a link."""
+    """URL of the sign-in page, which returns to a link."""
     return f"{request.script_root}{SIGN_IN}?next={quote(local_link(link), safe='/:,;=@!$()*')}"
 
 
@@ -118,14 +118,14 @@ class ByPassword:
         self._turns, self._turns_of_known = password_turns(STRANGERS), password_turns(KNOWN)
 
     def register(self, server: Flask, served_store: ServedStore) -> None:
-        """Add the page to sign in and what its form is sent to."""
+        """Add the sign-in page and the route of its form."""
         register(server, self._sessions, self._tokens)
         self._attempts = Attempts(served_store.folder)
         server.add_url_rule(SIGN_IN, "sign_in", self._sign_in, methods=["POST"])
 
     @property
     def person(self) -> Person | None:
-        """Whose session or token it is, with the role that the users file has now; None where the password is another one now."""
+        """The person of the session or token, with the role in the users file; None without either, or with a changed password."""
         signed_in = self._sessions.current or self._tokens.current
         user = self._users.value.get(signed_in.name) if signed_in else None
         if signed_in is None or user is None or user.stamp != signed_in.stamp:
@@ -170,12 +170,12 @@ def _limits(name: str, address: str, device: str | None) -> tuple[tuple[RateLimi
 
 
 def password_turns(most: int) -> FairWaitingLine:
-    """The turns of so many passwords that wait to be checked."""
+    """The waiting line of at most `most` passwords that are to be checked."""
     return FairWaitingLine(most, WAITING, BUSY, BUSY_HERE, name="passwords")
 
 
 class AttemptsFile(Storage):
-    """Counts of limits in a file: each is one statement, so that two processes never count one attempt as none."""
+    """Counts of attempts in a file: each count is one statement, so that the attempts of two processes all count."""
 
     STORAGE_SCHEME = [SCHEME]  # noqa: RUF012
 
@@ -185,23 +185,23 @@ class AttemptsFile(Storage):
 
     @property
     def base_exceptions(self) -> type[Exception]:
-        """What SQLite raises."""
+        """The base class of SQLite's errors."""
         return sqlite3.Error
 
     def incr(self, key: str, expiry: int, amount: int = 1) -> int:
-        """Count an attempt; how many there are in the window that the first of them has opened."""
+        """Count an attempt; returns the number of attempts in the window, which the first one opened."""
         now = time.time()
         self._run("DELETE FROM attempts WHERE until <= :now", now=now)
         return int(self._run(_COUNT, key=key, amount=amount, now=now, seconds=expiry) or 0)
 
     def get(self, key: str) -> int:
-        """How many attempts there are in the window."""
+        """Number of attempts in the window."""
         return int(
             self._run("SELECT number FROM attempts WHERE key = :key AND until > :now", key=key, now=time.time()) or 0
         )
 
     def get_expiry(self, key: str) -> float:
-        """When the window ends."""
+        """Time at which the window ends, in seconds since the epoch."""
         return float(self._run("SELECT until FROM attempts WHERE key = :key", key=key) or time.time())
 
     def check(self) -> bool:
@@ -219,7 +219,7 @@ class AttemptsFile(Storage):
 
     def _run(self, statement: str, **values: float | str) -> float | None:
         with closing(sqlite3.connect(self._file, PATIENCE, isolation_level=None)) as database:
-            database.execute("PRAGMA synchronous = OFF")  # they are worth nothing after a crash of the machine
+            database.execute("PRAGMA synchronous = OFF")  # counts are worth nothing after a crash of the machine
             database.execute(_TABLE)
             row = database.execute(statement, values).fetchone()
         value: float | None = row[0] if row else None
@@ -227,27 +227,27 @@ class AttemptsFile(Storage):
 
 
 class TooMany(Exception):
-    """There were too many attempts; another one is counted after so many seconds."""
+    """Too many attempts to sign in; the next one is possible after `seconds`."""
 
     def __init__(self, seconds: int) -> None:
         super().__init__(f"Too many attempts to sign in. Try again in {seconds} s.")
         self.seconds = seconds
 
     def headers(self, page: Response) -> Response:
-        """The page, which says to programs when to try again, too."""
+        """The page with the header `Retry-After`, which tells programs when to try again."""
         page.headers["Retry-After"] = str(self.seconds)
         return page
 
 
 class Attempts:
-    """The attempts at a server whose processes share a folder."""
+    """The attempts to sign in to a server, whose processes share a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._shared = FixedWindowRateLimiter(AttemptsFile(f"{SCHEME}://{quote(str(folder / 'attempts.sqlite'))}"))
         self._own = FixedWindowRateLimiter(MemoryStorage())
 
     def count(self, *limits: tuple[RateLimitItem, str]) -> None:
-        """Count an attempt by each of some limits under a key, until one refuses it. Raises `TooMany`.
+        """Count an attempt under each limit and its key, until a limit refuses it. Raises `TooMany`.
 
         Where the file cannot be written, as on a full disk, this worker counts its own attempts.
         """
@@ -265,7 +265,7 @@ def _hit(limiter: FixedWindowRateLimiter, limit: RateLimitItem, key: str) -> Non
 
 
 def client() -> str:
-    """The address of a client; the network of an IPv6 address, as whoever has one has all of it."""
+    """The address of a client; of an IPv6 address its /64 network, as one client has all of that."""
     try:
         address = ip_address(request.remote_addr or "")
     except ValueError:
@@ -274,7 +274,7 @@ def client() -> str:
 
 
 def digest(name: str) -> str:
-    """A name as it is counted: people type a password there, too."""
+    """Digest of a name, under which attempts are counted: people also type passwords in its field."""
     return hashlib.sha256(name.encode()).hexdigest()
 
 
@@ -290,7 +290,7 @@ def known_device(name: str, user: User | None) -> str | None:
 
 
 def remember_device(response: AnyResponse, name: str, user: User) -> None:
-    """Let a device be known from now on. Its cookie is sent to the page to sign in alone, and does not hold the name."""
+    """Set the cookie of a known device. The cookie is sent to the sign-in page alone, and does not hold the name."""
     identity = known_device(name, user) or secrets.token_urlsafe(16)
     response.set_cookie(
         _cookie_name(),

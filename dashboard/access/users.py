@@ -24,14 +24,14 @@ from dashboard.access.private_file import AccessFileError, Watched, locked, writ
 from dashboard.access.settings import Access
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
-#: Characters of a password.
+#: Fewest and most characters of a password.
 SHORTEST, LONGEST = 12, 256
-#: One of the settings that OWASP's Password Storage Cheat Sheet gives for scrypt: 32 MiB, three times.
+#: A setting of scrypt from OWASP's Password Storage Cheat Sheet: 32 MiB, three times.
 METHOD = "scrypt:32768:8:3"
 REMEDY = "Restore a copy, or remove it and add users with `headscape users add NAME`."
-#: Whether a password is that of a hash.
+#: Whether a hash (first) belongs to a password (second).
 Check = Callable[[str, str], bool]
-#: Seconds for which an ended session is remembered beyond its time: a clock may be set back meanwhile.
+#: Seconds for which an ended session is remembered beyond its planned end: a clock may be set back meanwhile.
 MARGIN = 86_400
 SIGN_IN_AGAIN = "Remove it: everybody signs in again."
 
@@ -47,7 +47,7 @@ class User(BaseModel):
 
 _FILE = TypeAdapter(dict[str, User])
 Users = Mapping[str, User]
-#: Ends the hash of nobody's password, which no password has.
+#: Salt and digest of a hash that no password has.
 _OF_NOBODY = f"{secrets.token_hex(8)}${secrets.token_hex(64)}"
 
 
@@ -60,7 +60,7 @@ def watched_users(file: Path) -> Watched[Users]:
 def checked_user(users: Users, name: str, password: str, check: Check = check_password_hash) -> User | None:
     """The user of a name and a password; None where either is wrong.
 
-    For an unknown name it takes as long as for a known one: nobody's password is checked, by one `check` of a hash.
+    An unknown name takes as long as a known one: the password is checked once, against a hash that no password has.
     """
     user = users.get(name.strip().lower())
     is_right = check(user.password if user else f"{METHOD}${_OF_NOBODY}", _normal(password))
@@ -102,7 +102,7 @@ def _without(users: Users, name: str) -> Users:
 
 
 def known_name(users: Users, name: str) -> str:
-    """The name, where there is such a user."""
+    """The name of a user; AccessFileError where there is no such user."""
     if name not in users:
         raise AccessFileError(f"There is no user {name!a}. List them with `headscape users list`.")
     return name
@@ -121,12 +121,12 @@ def _hashed(password: str) -> str:
 
 
 def _normal(password: str) -> str:
-    """One form of a password: keyboards write the same letter in several ways (NIST SP 800-63B)."""
+    """A password in Unicode form NFKC: keyboards write the same letter in several ways (NIST SP 800-63B)."""
     return unicodedata.normalize("NFKC", password)
 
 
 class SignedIn(BaseModel):
-    """What a session says: who, by which settings, until when. Sessions of an earlier `turn` of a person have ended."""
+    """Content of a session or token: person, policy and end. Sessions of an earlier `turn` of a person have ended."""
 
     model_config = ConfigDict(strict=True, frozen=True)
     id: str
@@ -138,7 +138,7 @@ class SignedIn(BaseModel):
 
 
 class Ended(BaseModel):
-    """Sessions that were ended, by id with the time they would have had, and how often those of a person all were."""
+    """Ended sessions: the planned end of each by its id, and how often all sessions of a person were ended."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
     sessions: dict[str, float] = {}
@@ -160,11 +160,11 @@ class EndedSessions:
 
     @property
     def value(self) -> Ended:
-        """What has been ended until now."""
+        """The sessions that have been ended until now."""
         return self._watched.value
 
     def signed_in(self, name: str, stamp: str, policy: str, seconds: float) -> SignedIn:
-        """What a new session or token of a person says."""
+        """Content of a new session or token of a person."""
         return SignedIn(
             id=secrets.token_urlsafe(16),
             name=name,
@@ -212,7 +212,7 @@ class SignedCookie(SecureCookieSessionInterface):
         return request.is_secure
 
     def get_cookie_path(self, app: Flask) -> str:  # noqa: ARG002
-        """The path that the server is under."""
+        """The path under which the server answers."""
         return request.script_root or "/"
 
 
@@ -247,7 +247,7 @@ class Sessions:
         return signed_in if self._ended.lasts(signed_in, self._access.policy) else None
 
     def begin(self, name: str, stamp: str = "") -> None:
-        """Begin a session with an id of its own; the one before it ends, and nothing of it is taken over."""
+        """Begin a session with a new id; the session before it ends, and nothing of it is taken over."""
         self.end()
         signed_in = self._ended.signed_in(name, stamp, self._access.policy, 3600 * self._access.session_hours)
         session["person"] = signed_in.model_dump()
@@ -258,12 +258,12 @@ class Sessions:
         self._ended.end_all(name)
 
     def forget_attempt(self) -> None:
-        """Forget what an earlier attempt to sign in has left in the cookie, which it would fill."""
+        """Remove what an earlier attempt to sign in has left in the cookie: it would fill the cookie."""
         for name in [name for name in session if name != "person"]:
             session.pop(name)
 
     def end(self) -> None:
-        """End the session of the request, if it has one: a copy of its cookie is worth nothing."""
+        """End the session of the request, if it has one: a copy of its cookie is then worth nothing."""
         signed_in = self.current
         session.clear()
         if signed_in:

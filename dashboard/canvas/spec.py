@@ -28,30 +28,30 @@ from store.schema.model import ROLES
 
 #: Colours of the codes 0 to 255 by scheme, then by role.
 Ramp = Mapping[str, Mapping[str, Sequence[str]]]
-#: How a file names a search that is not for whole tokens.
+#: Words in a saved picture for a search that is not for whole tokens.
 MATCH = {"prefix": " as the beginning of a token", "phrase": " as a phrase", "lemma": " as a lemma"}
 SIZES = "The larger a point, the larger the norm of its vector."
 #: The first bytes of points that are sent.
 MAGIC = b"HSP3"
-#: Points of a grid of heads: what keeps the first screen below 3 MB however many heads there are.
+#: Most points of a grid of heads: they keep the first screen below 3 MB for any number of heads.
 GRID_POINTS = 600_000
 GRID_TOKENS = 2_000
-#: Pixels of a picture: a little more than a screen of 5120 x 2880 has.
+#: Most pixels of an image: a little more than a screen of 5120 x 2880 has.
 MOST_PIXELS = 16_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """One square of points."""
+    """A square of points."""
 
     name: str
-    #: One line about it, shown on hover after its name.
+    #: A line about the panel, shown on hover after its name.
     summary: str = ""
-    #: A word in its corner.
+    #: A word in the panel's corner.
     tag: str = ""
-    #: A number after its name, where it has its name above it.
+    #: A number after the panel's name, where the name stands above the panel.
     value: str = ""
-    #: Fields of the link that opens it, where that is not a head.
+    #: Fields of the link that opens the panel, where the panel is not a head.
     fields: Mapping[str, str] | None = None
 
 
@@ -73,14 +73,14 @@ class Headings:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One of the pictures of the same tokens through which a reader moves."""
+    """A picture in a sequence of pictures of the same tokens, through which a reader moves."""
 
     name: str
-    #: URL of its points.
+    #: URL of the picture's points.
     points: str
-    #: What a screen reader says of it.
+    #: Text of the picture for a screen reader.
     label: str
-    #: Fields of its link.
+    #: Fields of the picture's link.
     fields: Mapping[str, str]
     #: Texts of the page that follow the points, by the name of their place.
     texts: Mapping[str, str]
@@ -96,7 +96,7 @@ class ChosenPoint:
 
 @dataclass(frozen=True, kw_only=True)
 class SecondHead:
-    """What the second of two heads has of its own."""
+    """Fields of the second of two heads."""
 
     #: As `Picture.focus`.
     focus: str | None
@@ -114,7 +114,7 @@ class LinkFields:
 
 @dataclass(frozen=True, kw_only=True)
 class FileSource:
-    """What a saved picture says beside the captions of the page, whose header and controls it leaves behind."""
+    """Text of a saved picture beside the captions of the page; the header and controls of the page are left out."""
 
     source: str
     stem: str
@@ -122,7 +122,7 @@ class FileSource:
 
     @classmethod
     def of(cls, origin: Mapping[str, str], selection: Mapping[str, str], *, sized: bool = False) -> "FileSource":
-        """Models, corpus and snapshot (`provenance_of`), what `selection`, as in a link, selects, and what sizes are."""
+        """Models, corpus and snapshot (`provenance_of`), with notes on a link's `selection` and, where `sized`, on sizes."""
         notes = [*_selection_note(selection), *([SIZES] if sized else [])]
         return cls(source=origin["source"], stem=origin["stem"], notes=notes)
 
@@ -143,30 +143,30 @@ class Picture:
     panels: Sequence[Panel]
     #: Panels in a row.
     columns: int
-    #: What a screen reader says of the picture; the title of a saved one.
+    #: Text of the picture for a screen reader; the title of a saved picture.
     label: str
-    #: What the points of a token are: its query and key, or one of its own.
+    #: Roles of a token's points: query and key, or one point for the token itself.
     roles: Sequence[str]
     #: 2 or 3.
     dimensions: int
     #: Layers and heads of the model, where the first panel is one of its heads.
     shape: tuple[int, int] | None = None
-    #: The place of each panel in the grid, where that is not its own number; -1 for a panel that is left out.
+    #: Place of each panel in the grid, where it differs from the panel's number; -1 for a panel that is left out.
     slots: Sequence[int] | None = None
     #: Whether the window decides how many panels stand in a row.
     flows: bool = False
     #: Whether each panel has its name above it.
     titled: bool = False
-    #: Instead, where columns and rows have the names.
+    #: Names of columns and rows, instead of names above the panels.
     headings: Headings | None = None
     #: Smallest side of a panel in pixels.
     min_side: int | None = None
-    #: Pixels of a panel across below which the panels stand below each other.
+    #: Width of a panel in pixels below which the panels stand below each other.
     narrowest: int | None = None
 
     # What is drawn, by URL
     points: str
-    #: The same points as an image, for a browser without WebGL2.
+    #: The points as an image, for a browser without WebGL2.
     raster: str
     #: A code for the colour of each point; without it points have the colours of their roles.
     colours: str | None = None
@@ -182,7 +182,7 @@ class Picture:
     contours: str | None = None
     #: Named clusters, for each panel.
     clusters: str | None = None
-    #: Beginning of the URL of a point's hover card, up to the role; for two linked panels one for each.
+    #: Beginning of the URL of a point's hover card, up to the role; `cards` has one for each of two linked panels.
     card: str | None = None
     cards: Sequence[str] | None = None
 
@@ -190,13 +190,13 @@ class Picture:
     chosen: ChosenPoint | None = None
     #: Places and lines of the sentence of the clicked point.
     focus: str | None = None
-    #: What these are, in words, for a saved picture.
+    #: Caption of `focus` in a saved picture.
     focus_caption: str | None = None
     #: Pairs of positions (query, key) in that sentence whose lines are marked.
     marks: Sequence[Sequence[int]] = ()
-    #: The second of two heads, both of which can be worked with as a single one.
+    #: Fields of the second of two heads, where a reader works with both as with a single head.
     second: SecondHead | None = None
-    #: The selected region as in a link, and the beginning of those that belong to this picture.
+    #: The selected region as in a link, and the beginning of the regions that belong to this picture.
     lasso: str | None = None
     region: str | None = None
     #: The camera of the link.
@@ -204,20 +204,20 @@ class Picture:
 
     # Ways to other pictures
     sequence: Sequence[Step] | None = None
-    #: The page to which a panel opens, if not to its head, and the fields that its link does without.
+    #: The page that a panel opens, where it is not the page of a head, and the fields that its link drops.
     page: str | None = None
     dropped_fields: Sequence[str] = ()
     link_fields: LinkFields | None = None
 
     # The page around it
-    #: What the page adds below once the picture is painted; the same name is asked for once.
+    #: Name of what the page adds below once the picture is painted; the browser asks for each name once.
     after: str | None = None
     file: FileSource
     #: Colours by scheme.
     palette: Mapping[Scheme, Mapping[str, str]] = field(default_factory=lambda: PALETTE)
 
     def json(self) -> dict[str, Any]:
-        """As the browser gets it: every field by its name."""
+        """The picture as the browser gets it: every field by its name."""
         return _plain(self)
 
 
@@ -301,7 +301,7 @@ class PointPanels(BrowserComponent):
     opened
         Out: index of the panel a reader opened, with a counter: `{"panel": 43, "count": 1}`.
     left
-        Out: a reader went back from a head to all of them: `{"panel": 43, "count": 1}`, -1 where it is not known.
+        Out: a reader went back from a head to all heads: `{"panel": 43, "count": 1}`, -1 where it is not known.
     picked
         Out: a point was chosen, token -1 for none: `{"token": 5, "role": "key", "count": 1}`.
     painted

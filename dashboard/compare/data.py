@@ -34,11 +34,11 @@ from store.schema.model import head_name, varying_statistics
 #: Most tokens whose statistics are read: at most 0.4 GB for 12 by 12 heads.
 STATISTIC_TOKENS = 200_000
 Floats = NDArray[np.float64]
-#: Of every head the name of a statistic: (layer, head).
+#: Name of a statistic for every head: (layer, head).
 Names = NDArray[np.object_]
 #: Tokens whose rows are compared: half a second for 6 by 12 heads of 32 channels on two cores.
 DIVERGENCE_TOKENS = 5_000
-#: Tokens whose rows are compared of one head alone: 0.3 s for 26,000 of 32 channels on one core.
+#: Tokens whose rows are compared for one head alone: 0.3 s for 26,000 of 32 channels on one core.
 HEAD_TOKENS = 50_000
 Weights = NDArray[np.float32]
 
@@ -50,7 +50,7 @@ def statistic_of(state: LinkState, two: ModelPair) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Difference:
-    """A statistic of every head (layer, head) in both models, and other - this with its interval.
+    """A statistic of every head (layer, head) in both models, and its change (other minus own) with an interval.
 
     The statistic is the same for all heads, or each head has its own.
 
@@ -87,12 +87,12 @@ def difference_of(two: ModelPair, names: Names, source: str) -> Difference:
 
 
 def _means(corpus: Corpus, sample: Sample, segments: Segments, names: Names) -> Floats:
-    """Mean of each sentence's rows, for the sentences that have such rows: (layer, head, sentence)."""
+    """Mean of a statistic over each sentence's rows, for the sentences with rows: (layer, head, sentence)."""
     means = np.empty((*names.shape, len(segments.sentences)))
     rows = sample.rows
 
     def read(layer: int, statistic: str) -> None:
-        """All heads of a layer are in one chunk: reading one is as fast as reading all."""
+        """Read a statistic of a layer: all its heads are in one chunk, and reading one takes as long as reading all."""
         place, heads = list(STATISTICS).index(statistic), names[layer] == statistic
         values = corpus.token_statistic.variable[place, layer, :, : int(rows[-1]) + 1].values
         means[layer, heads] = segments.means(values[np.ix_(heads, rows)])
@@ -104,12 +104,12 @@ def _means(corpus: Corpus, sample: Sample, segments: Segments, names: Names) -> 
 
 
 def _mean(values: Floats) -> Floats:
-    """Mean over sentences of (layer, head, sentence); NaN without any."""
+    """Mean over sentences of (layer, head, sentence); NaN without sentences."""
     return values.mean(axis=-1) if values.shape[-1] else np.full(values.shape[:-1], np.nan)
 
 
 def divergence_sample(two: ModelPair, most: int = DIVERGENCE_TOKENS) -> Sample:
-    """The sentences over which divergences are means: the first that have at most so many tokens."""
+    """The sentences over which divergences are means: the first ones, with at most `most` tokens together."""
     return sample_of(two, most)
 
 
@@ -127,7 +127,7 @@ def head_sample(two: ModelPair, most: int = HEAD_TOKENS) -> Sample:
 
 
 def head_divergence(two: ModelPair, layer: int, head: int) -> Weights:
-    """As `counterpart_divergence`, of one head in more sentences: (sentence,) in nats."""
+    """Divergence of one head from its counterpart, in more sentences than `counterpart_divergence`: (sentence,) in nats."""
     heads = slice(head, head + 1)
     return cached_result(
         two, _divergence_key(layer, head), lambda: _divergences_of_heads(two, head_sample(two), layer, heads)[:, 0]
@@ -139,7 +139,7 @@ def _divergence_key(layer: int, head: int) -> tuple[object, ...]:
 
 
 def _divergence(two: ModelPair, sample: Sample) -> Weights:
-    """Layer by layer; ended where nobody waits for it any more."""
+    """Divergence of every head, layer by layer; it stops when no reader waits for it any more."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         waiting = [
             pool.submit(_divergences_of_heads, two, sample, layer, slice(None)) for layer in range(two.own.layers)
@@ -161,7 +161,7 @@ def _divergences_of_heads(two: ModelPair, sample: Sample, layer: int, heads: sli
 
 
 def _rows(corpus: Corpus, sample: Sample, layer: int, heads: slice) -> Iterator[tuple[int, Weights]]:
-    """Rows (head, query_token, key_token) of the patterns of heads of a layer with the number of their sentence, some at a time."""
+    """Attention weights (head, query_token, key_token) of heads of a layer, some rows at a time, with their sentence's number."""
     stop = int(sample.start[-1] + sample.size[-1])
     vectors = [array.variable[layer, heads, :stop].values for array in (corpus.query, corpus.key)]
     bias = corpus.bias and corpus.bias.part(layer).of_heads(heads)
@@ -189,7 +189,7 @@ class Changes:
     labels
         Labels in this model and in the other, empty for unlabelled heads: (2, layer, head).
     shares
-        Roles of the heads of this model and of the other; None where one of them has none.
+        Roles of the heads of this model and of the other; None where a model has no roles.
     """
 
     divergence: MeanInterval
@@ -212,7 +212,7 @@ def changes(two: ModelPair, statistic: str, source: str) -> Changes:
 
 
 def linked_changes(state: LinkState, two: ModelPair) -> Changes:
-    """The changes that a link is about."""
+    """The changes for the statistic and the source of a link."""
     return changes(two, statistic_of(state, two), state.source)
 
 
@@ -223,7 +223,7 @@ def ranked_heads(changed: Changes, by: str) -> list[tuple[int, int]]:
 
 
 def most_changed(two: ModelPair) -> NDArray[np.object_]:
-    """Name of a statistic of each head (layer, head): see `Changes`."""
+    """Name of the statistic that changed most in each head (layer, head): see `Changes`."""
     return np.array(varying_statistics("all"), object)[_sizes_of_changes(two).argmax(axis=0)]
 
 

@@ -106,7 +106,7 @@ class BothFeatures:
 
 
 def both_features(two: ModelPair) -> BothFeatures | None:
-    """The feature points of both models; None where one of them has none of the sample."""
+    """The feature points of both models; None where a model has none of the sample."""
     available = all(SAMPLE in model.token_sets for model in (two.own, two.other))
     return BothFeatures(two.own.features(SAMPLE), two.other.features(SAMPLE)) if available else None
 
@@ -151,9 +151,9 @@ def _at(features: BothFeatures, point: str, tokens: int) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class ShownPoint:
-    """The point and the view of a link, or common ones; colour and selection are this model's.
+    """The point and the view of a link, or a point and a view that both models have; colour and selection are this model's.
 
-    `state` is the link as it is written: colours of predictions are exchanged for those of token types.
+    `state` is the link as it is written; `shown` has colours of token types where the link has colours of predictions.
     """
 
     state: LinkState
@@ -164,7 +164,7 @@ class ShownPoint:
 
     @classmethod
     def of(cls, context: Context, two: ModelPair) -> "ShownPoint | None":
-        """None without a common point or view."""
+        """The point and the view for a link; None without a common point or view."""
         both, state = both_features(two), context.state
         if both is None or not both.points or not both.views:
             return None
@@ -180,7 +180,7 @@ class ShownPoint:
         return {name: column for name, column in self.shown.points.columns.items() if name not in PREDICTED}
 
     def notices(self, other: str) -> tuple[str, ...]:
-        """Notices on what of the link is ignored, also because `other` does not have it."""
+        """Notices on the parts of the link that are ignored, also because `other` lacks them."""
         state, notices = self.state, [*self.shown.notices]
         if state.point not in (None, self.point):
             notices.append(f"{other} has no place {point_title(state.point)}; showing {point_title(self.point)}.")

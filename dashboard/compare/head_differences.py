@@ -46,7 +46,7 @@ CHANGES = defined(
 )
 #: Number of listed heads.
 LISTED = 10
-#: Listed changes.
+#: Number of changes in the line of largest changes.
 LINKED = 3
 _FOUR_DIGITS = "{:.4f}".format
 _RELATION_ACCURACY = (
@@ -56,7 +56,7 @@ _RELATION_ACCURACY = (
 
 
 def changed_heads(state: LinkState, two: ModelPair, changed: Changes) -> list[object]:
-    """The table and the heat map."""
+    """The table of the heads that changed most, and the heat map of divergences."""
     return [
         _table(state, two, changed),
         _caption(state, two, changed),
@@ -130,7 +130,7 @@ def _narrow_titles(state: LinkState, two: ModelPair, changed: Changes) -> list[s
 
 
 def _named(changed: Changes, head: tuple[int, int]) -> list[html.Td]:
-    """What the head does in both models: its clearest roles, or its labels where a store has no roles."""
+    """Cells on what the head does in both models: its clearest roles, or its labels where a store has no roles."""
     if changed.shares is None:
         return [html.Td(str(label) or "-") for label in changed.labels[:, *head]]
     return [cell for shares in changed.shares for cell in role_cells(shares, *head)]
@@ -143,12 +143,12 @@ def _number(value: str, between: str = "") -> html.Td:
 
 
 def _signed(value: float, unit: str) -> str:
-    """A difference; shares in points, with a digit more than the shares themselves."""
+    """A difference as text; shares in points, with a digit more than the shares themselves."""
     return signed(100 * value if unit == "share" else value, 2)
 
 
 def _between(values: MeanInterval, head: tuple[int, int], write: Callable[[float], str]) -> str:
-    """The interval of a head; empty over fewer than two sentences, which have none."""
+    """The interval of a head; empty over fewer than two sentences, which have no interval."""
     low, high = float(values.low[head]), float(values.high[head])
     return f"{write(low)} to {write(high)}" if low == low else ""
 
@@ -279,7 +279,7 @@ def _mean_row(two: ModelPair, name: str, source: str) -> html.Tr:
 
 
 def largest_changes(changes: html.Div) -> html.Div:
-    """The line around `changes`, from `changed_most`."""
+    """The line of largest changes; `changes` holds the links of `changed_most`."""
     title = html.Span("Largest changes", className="largest-title")
     named: Any = {"aria-label": "Largest changes"}
     return html.Div([title, changes], className="largest", role="group", **named)
@@ -343,7 +343,7 @@ def _link(name: str, number: str, detail: str, href: str) -> dcc.Link:
 class RelationChange:
     """The best heads of two models at a relation, and their accuracies in the common sentences.
 
-    `interval` is that of the difference, other less own.
+    `interval` is the interval of the difference, other minus own.
     """
 
     own: BestHead
@@ -354,7 +354,7 @@ class RelationChange:
 
     @property
     def difference(self) -> float:
-        """Accuracy of the other model less that of the own one."""
+        """Accuracy of the other model minus accuracy of this model."""
         return self.other_accuracy - self.own_accuracy
 
 
@@ -393,7 +393,7 @@ def _sentences_with_relations(two: ModelPair) -> str:
 
 
 def changed_relations(two: ModelPair) -> list[RelationChange]:
-    """The relations of two models of one corpus, the largest difference first. NotIngested where one has none."""
+    """The relations of two models of one corpus, the largest difference first. NotIngested where a model has none."""
     return cached_result(two, "relations", partial(_changed_relations, two))
 
 

@@ -28,7 +28,7 @@ from store.phrases import many
 from store.repository.errors import StoreError
 from store.schema.model import head_name
 
-#: Tokens whose queries and keys are in memory at once: 75 MB of each model of 12 by 12 heads of 64 channels.
+#: Tokens whose queries and keys are in memory at once: 75 MB for each model of 12 by 12 heads of 64 channels.
 TOKENS_AT_ONCE = 2_048
 ABOUT_MATCHING = defined(
     "divergence",
@@ -42,7 +42,7 @@ Halves = NDArray[np.float16]
 Spans = NDArray[np.int64]
 #: Layer and head.
 Head = tuple[int, int]
-#: Roles of the heads of A and of B; None of a store without.
+#: Roles of the heads of A and of B; None for a model without roles.
 BothShares = tuple[RoleShares | None, RoleShares | None]
 
 
@@ -53,7 +53,7 @@ class Matching:
     Attributes
     ----------
     divergence
-        Of every two heads, mean over sentences in nats: (head, other_head).
+        Divergence of every two heads, mean over sentences in nats: (head, other_head).
     partner
         The other head of each head, -1 where B has none left: (head,).
     heads, other_heads
@@ -80,7 +80,7 @@ class Matching:
         return sum(self.partner_of(number) == head for number, head in enumerate(self.heads))
 
     def partner_of(self, number: int) -> Head | None:
-        """Layer and head of a head's partner; None without one."""
+        """Layer and head of a head's partner; None without a partner."""
         partner = int(self.partner[number])
         return self.other_heads[partner] if partner >= 0 else None
 
@@ -97,7 +97,7 @@ def _matched(two: ModelPair, sample: Sample) -> Matching:
 
 
 def _divergence(two: ModelPair, sample: Sample) -> Floats:
-    """Mean over sentences of the divergence of every two heads (head, other_head); ended where nobody waits for it any more."""
+    """Mean over sentences of the divergence of every two heads (head, other_head); it stops when no reader waits any more."""
     sums = np.zeros((two.own.layers * two.own.heads, two.other.layers * two.other.heads))
     done = watched(range(sample.sentences))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -111,7 +111,7 @@ def _divergence(two: ModelPair, sample: Sample) -> Floats:
 
 
 def _parts(sample: Sample) -> list[Spans]:
-    """Sentences whose vectors are in memory at once."""
+    """The sentences in parts; the vectors of one part are in memory at once."""
     spans = np.stack([sample.start, sample.start + sample.size], axis=-1)
     return np.split(spans, np.flatnonzero(np.diff(sample.start // TOKENS_AT_ONCE)) + 1)
 
@@ -129,9 +129,9 @@ def _of_sentence(
     biases: tuple[AttentionBias | None, AttentionBias | None],
     span: tuple[int, int],
 ) -> Floats:
-    """Mean over the queries of a sentence: (head, other_head)."""
+    """Mean divergence over the queries of a sentence: (head, other_head)."""
     tokens, most = slice(*span), max(len(own[0]), len(other[0]))
-    of_models = (  # as many rows at once of both, whatever their numbers of heads
+    of_models = (  # as many rows at once of both models, whatever their numbers of heads
         attention_rows(
             *(vectors[:, tokens].astype(np.float32) for vectors in model), bias=bias, room=ROOM * len(model[0]) // most
         )
@@ -143,7 +143,7 @@ def _of_sentence(
 
 
 def matching_table(matching: Matching) -> Table:
-    """A row for each head of A with its partner in B, NaN and empty without one."""
+    """A row for each head of A with its partner in B, NaN and empty without a partner."""
     partner = [matching.partner_of(number) for number in range(len(matching.heads))]
     layer, head = np.array(matching.heads).T
     other_layer, other_head = np.array([found or (np.nan, np.nan) for found in partner]).T
@@ -206,7 +206,7 @@ def _link(state: LinkState, model: Corpus, head: Head | None) -> dcc.Link | str:
 
 
 def _in_place(two: ModelPair, matching: Matching) -> str:
-    """How many heads have a partner, and how many the one of the same layer and number."""
+    """A caption: how many heads have a partner, and how many have the head of the same layer and number."""
     paired = int((matching.partner >= 0).sum())
     every = f"{paired:,} of {many(len(matching.heads), 'head')} of A have a partner"
     if not two.same_heads:

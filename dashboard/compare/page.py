@@ -87,7 +87,7 @@ SHORT_FINETUNING = (
 )
 MAKE_SECOND_MODEL = f"Run {SHORT_FINETUNING}"
 MAKE_IT_AFTERWARDS = f"If that ingest is not of a second model, add one when it has ended: {SHORT_FINETUNING}"
-#: What a reader has chosen who comes to the page with it.
+#: Fields of a link that a reader has chosen: with one of them the page does not open on the largest change.
 _CHOSEN = {"layer", "head", "statistic", "sentence", "text", "other", "point", "pictures"}
 _LARGEST = (
     "Of all statistics of all heads the one with the largest difference between the models, in standard deviations among the heads of A: "
@@ -107,8 +107,8 @@ class Compared:
     of_point
         Whether the pictures are of a feature point, not of a head.
     head, features, chosen_point
-        The points of the pictures of a head, feature points of both models, and the one of the link: None where the models do
-        not both have such.
+        The points of the pictures of a head, feature points of both models, and the feature point of the link: None where the
+        models do not both have them.
     later
         The parts that may be computed after the page, by their names.
     """
@@ -131,7 +131,7 @@ class Compared:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """Notices on what of the link is ignored."""
+        """Notices on the parts of the link that are ignored."""
         if self.of_point:
             return self.point.notices(self.two.names[1]) if self.point else ()
         return head_notices(self.state, self.two, self.head, self.ingest)
@@ -178,7 +178,7 @@ def opened_state(snapshot: Snapshot, corpus: Corpus, state: LinkState) -> LinkSt
 
 
 def compare_href(snapshot: Snapshot, corpus: Corpus, state: LinkState) -> str:
-    """The link of the navigation: as the page opens, where neither head, nor statistic, nor sentence is chosen."""
+    """The link in the navigation: to the largest change, where neither head, nor statistic, nor sentence is chosen."""
     own = state.on("compare")
     if state.page in ("compare", "head") or own.chosen & _CHOSEN:
         return own.href
@@ -228,7 +228,7 @@ def _below_pictures(compared: Compared) -> list[object]:
 
 
 def picture(compared: Compared | NoOther) -> Picture | None:
-    """The picture of both models; None where they do not both have one."""
+    """The picture of both models; None where they do not both have a picture."""
     if isinstance(compared, NoOther) or not compared.two.own.views:
         return None
     if compared.point:
@@ -315,7 +315,7 @@ def _unlike(sentences: Mapping[str, str]) -> list[object]:
 
 
 def _sentences(state: LinkState, two: ModelPair, later: Mapping[str, html.Div]) -> list[object]:
-    """The typed sentence, or that of the link, in both models, and the search for others."""
+    """The typed sentence, or the sentence of the link, in both models, and the search for others."""
     search = [html.H3("Find a sentence"), later[SENTENCES.name]]
     if not state.text:
         return [*patterns(state, two), *search]
@@ -346,7 +346,7 @@ def _model_choice(state: LinkState, two: ModelPair, others: Mapping[str, str]) -
 
 
 def _means(state: LinkState, two: ModelPair) -> list[object]:
-    """Where heads have no counterparts: the means over all."""
+    """Means over all heads, for models whose heads have no counterparts."""
     instead = html.P("Below are means over all heads, matching heads, and places in the model.", className="caption")
     controls = html.Div(_source(state), className="controls")
     return [instead, html.H2("Means over all heads"), controls, means_over_heads(state, two)]

@@ -31,7 +31,7 @@ def read_pair(context: Context) -> ModelPair | None:
 
 
 def deferred_typed(context: Context) -> list[object]:
-    """The typed sentence in both models, or why one of them cannot run it."""
+    """The typed sentence in both models, or why a model cannot run it."""
     two, text = read_pair(context), context.state.text
     if not (two and two.same_heads and text):
         return []
@@ -51,7 +51,7 @@ def deferred_similarity(context: Context) -> list[object]:
 
 
 def of_pair(draw: Callable[[LinkState, ModelPair], list[object]], *, needs_heads: bool = False) -> Compute:
-    """The content of a part that is drawn of two models; nothing without a second one, nor of other heads where it `needs_heads`."""
+    """The content of a part of two models; nothing without a second model, nor, with `needs_heads`, for models of unlike shapes."""
 
     def compute(context: Context) -> list[object]:
         two = read_pair(context)
@@ -66,7 +66,7 @@ def _changed(state: LinkState, two: ModelPair) -> list[object]:
 
 
 def _find(state: LinkState, two: ModelPair) -> list[object]:
-    """The sentences in which the head of the link changed most, or those of a search."""
+    """The sentences in which the head of the link changed most, or the sentences of a search."""
     return finder(two.own, state, search_in_both(state, two))
 
 
@@ -109,7 +109,7 @@ TYPED = DeferredPart("typed", "this sentence, once both models are loaded", defe
 def parts_of(
     state: LinkState, two: ModelPair, features: BothFeatures | None, typed: TypedSentences
 ) -> dict[DeferredPart, bool | None]:
-    """The parts that may be computed after the page; with True where they are at once, with None where that depends on earlier pages."""
+    """The parts that may be computed after the page, and whether each is ready at once: None where that depends on earlier pages."""
     parts: dict[DeferredPart, bool | None] = {
         LARGEST: None if two.same_heads else True,
         MATCHING: None,

@@ -1,6 +1,6 @@
-"""The same sentence in two models, one of the corpus or a typed one, and the search for sentences in which a head differs.
+"""A sentence of the corpus, or a typed one, in two models, and the search for sentences in which a head differs.
 
-A head's patterns in both are matrices and head views on one scale, their difference, and a table. In a head view queries are left
+A head's patterns in both models are matrices and head views on one scale, their difference, and a table. In a head view queries are left
 and keys right, with a line for each weight.
 """
 
@@ -36,13 +36,13 @@ from store.schema.model import head_name
 from store.text import Window
 
 Floats = NDArray[np.float32]
-#: Of a longer sentence only the matrices are legible.
+#: Most tokens of a head view: of a longer sentence only the matrices are legible.
 MOST_TOKENS = 64
 #: Pixels of a token, and around the tokens.
 LINE, AROUND = 17, 20
-#: Lines differ in so many steps of opacity and width; lines below the first step are not drawn.
+#: Steps of a line's opacity and width; lines below the first step are not drawn.
 STEPS = 8
-#: A and B, as in compare.css.
+#: Colours of A and B, as in compare.css.
 COLOURS = ("#009E73", "#AA6BE0")
 _WIDTHS = "The width and opacity of a line grow with the weight, up to the largest weight of both models; weights below {:.1%} have none."
 #: Most tokens named on an axis, whose names do not touch in a narrow window; of more, every second, third ... is named.
@@ -147,7 +147,7 @@ def sentence_divergence(patterns: Floats) -> float:
 def patterns_table(wordpieces: Sequence[str], weights: Floats, first: int = 0) -> Table:
     """A row for each query and key of weights (2, query_token, key_token): in A (`a`), in B (`b`), and B - A.
 
-    Of a long sentence, of the window at `first`.
+    A long sentence has rows for the window at `first` alone.
     """
     window = Window.at(first, len(wordpieces))
     pieces, positions = np.array(window.of(wordpieces), object), window.positions
@@ -248,7 +248,7 @@ def ranked_by(state: LinkState, two: ModelPair) -> str:
 
 
 def standard_ranking(two: ModelPair) -> str:
-    """The default ranking."""
+    """Name of the default ranking."""
     return DIVERGENCE if two.same_heads else ORDER
 
 
@@ -422,12 +422,12 @@ def _typed_file(state: LinkState, two: ModelPair, of_window: dict[str, str | Non
 
 
 def most_read(two: ModelPair) -> int:
-    """Wordpieces of a typed text that this server reads in both models."""
+    """Most wordpieces of a typed text that this server reads in both models."""
     return min(map(longest_typed, (two.own, two.other)))
 
 
 def typed_sentences(served_store: ServedStore, two: ModelPair, text: str) -> tuple[Sentence, Sentence]:
-    """A text through both models. Raises `Refusal` where one of them cannot run it."""
+    """A text through both models. Raises `Refusal` where a model cannot run it."""
     typed, most = served_store.service(TypedSentences), most_read(two)
     own, other = (typed.encode(model, text, "", reader_left, most=most) for model in (two.own, two.other))
     if (read := min(len(own.wordpieces), len(other.wordpieces))) < max(len(own.wordpieces), len(other.wordpieces)):

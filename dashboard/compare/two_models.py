@@ -1,4 +1,4 @@
-"""The two models that are compared: what both have, common sentences, means with intervals, their names, and a head in both side by side.
+"""The two models that are compared: common sentences, means with intervals, names of the models, and a head in both side by side.
 
 A page names them A and B, each with a colour of its own (compare.css).
 """
@@ -41,17 +41,17 @@ SEED = 0
 Floats = NDArray[np.float64]
 #: The model of the link and the other one.
 LETTERS = ("A", "B")
-#: What differences are.
+#: Text of the page for a difference.
 MINUS = "B − A"
-#: Tokens drawn of each model at most.
+#: Most tokens drawn for each model.
 MOST_TOKENS = 20_000
-#: Pixels of a panel at least, however far down the page it stands.
+#: Smallest side of a panel in pixels, however far down the page it stands.
 SIDE = 420
 MAKE_PICTURE = "Run `headscape projections` to make the other."
 TO_RING = "Hover a token to ring it in both panels."
 KEYS = "P goes to the token nearest to the middle of a panel; Shift with the arrow keys goes to the next."
 
-#: Settings of the text by which sentences and tokens are others.
+#: Settings of the text: where one differs, sentences and tokens differ.
 OF_TEXT = ("text_column", "label_column", "splitter", "max_length", "seed")
 
 
@@ -64,7 +64,7 @@ class ModelPair:
 
     @property
     def names(self) -> tuple[str, str]:
-        """Their names; their keys where both have the same name."""
+        """Names of the models; their keys where both have the same name."""
         return names_of(self.own, self.other)
 
     @property
@@ -94,7 +94,7 @@ class ModelPair:
 
     @property
     def same_size(self) -> bool:
-        """Whether hidden vectors have as many features."""
+        """Whether the hidden vectors of both models have the same number of features."""
         return hidden_size(self.own) == hidden_size(self.other)
 
     def differences(self) -> list[str]:
@@ -102,7 +102,7 @@ class ModelPair:
         return [*self._differing_heads(), *self._differing_size()]
 
     def accuracies(self) -> list[str]:
-        """A sentence on each model that was fine-tuned here: how many labels it tells right, beside a guess."""
+        """A sentence on each model that was fine-tuned here: its accuracy, beside the accuracy of always guessing one label."""
         measured = [model.attributes.get("provenance", {}).get("finetuned") for model in (self.own, self.other)]
         return [
             f"{name} tells the label of {100 * found['accuracy']:.1f}% of {many(found['held_reviews'], 'held-out review')}; "
@@ -128,12 +128,12 @@ class ModelPair:
 
 
 def unlike(own: Corpus, other: Corpus) -> str:
-    """Why the heads of another model are not compared: its tokens are others."""
+    """Why the heads of another model are not compared: its tokens differ."""
     return f"{other.title} {why_unlike(own.corpus_attributes, other.corpus_attributes)}."
 
 
 def why_unlike(own: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-    """What makes the tokens of another corpus other tokens, by the attributes of both: the verb of a sentence on its model."""
+    """Why the tokens of two corpora differ, from the attributes of both: the predicate of a sentence on the other model."""
     if own["tokenizer_sha256"] != other["tokenizer_sha256"]:
         return "has another tokenizer, so its tokens have no counterparts"
     if own["data_identity"] != other["data_identity"]:
@@ -148,7 +148,7 @@ def why_unlike(own: Mapping[str, Any], other: Mapping[str, Any]) -> str:
 
 
 def pair_of(snapshot: Snapshot, corpus: Corpus, state: LinkState) -> ModelPair | None:
-    """The models of a link, by default the last ingested on the same corpus; None where there is no other."""
+    """The models of a link, by default the last ingested on the same corpus; None where there is no other model."""
     other = compared_model(snapshot, corpus, state.other)
     return ModelPair(corpus, other) if other else None
 
@@ -159,7 +159,7 @@ def pictures_of(state: LinkState, two: ModelPair) -> str:
 
 
 def hidden_size(corpus: Corpus) -> int:
-    """Features of a model's hidden vectors: as many as its heads have channels. A family may call them otherwise in config.json."""
+    """Number of features of a model's hidden vectors: heads times channels. The key in config.json depends on the family."""
     return corpus.heads * int(corpus.query.sizes["channel"])
 
 
@@ -197,7 +197,7 @@ class Sample:
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """Their rows on the token axis, without padding between blocks: (token,)."""
+        """Rows of the tokens on the token axis, without padding between blocks: (token,)."""
         within = np.arange(self.tokens) - np.repeat(np.cumsum(self.size) - self.size, self.size)
         return np.repeat(self.start, self.size) + within
 
@@ -257,13 +257,13 @@ def _ends(flat: Floats) -> tuple[Floats, Floats]:
 
 
 def lettered(two: ModelPair) -> tuple[str, str]:
-    """Both names as text: `A: bert-base`, `B: bert-tuned`."""
+    """Names of both models as text: `A: bert-base`, `B: bert-tuned`."""
     own, other = (f"{letter}: {name}" for letter, name in zip(LETTERS, two.names, strict=True))
     return own, other
 
 
 def of_both(values: Sequence[float]) -> str:
-    """A number of each model: `A 0.86, B 0.87`; of those that have one."""
+    """A number of each model: `A 0.86, B 0.87`; a model whose number is NaN is left out."""
     each = zip(LETTERS, values, strict=True)
     return ", ".join(f"{letter} {decimal(value)}" for letter, value in each if value == value)
 
@@ -295,13 +295,13 @@ def common_views(two: ModelPair) -> list[str]:
 
 
 def drawn_of_both(two: ModelPair, layer: int, head: int, tokens: int) -> Beside:
-    """The same tokens in the same head of each model."""
+    """The first common tokens in the head of this layer and number in each model."""
     count = min(tokens, MOST_TOKENS, two.tokens)
     return Beside(HeadTokens(two.own, count, layer, head), HeadTokens(two.other, count, layer, head))
 
 
 def both_places(two: ModelPair, view: str, layer: int, head: int, tokens: int) -> BothPlaces:
-    """The other model's positions aligned to this one's over all drawn queries and keys (`store.kernels.projection`)."""
+    """Positions in both models, the other's aligned to this one's over all drawn queries and keys (`store.kernels.projection`)."""
     both = drawn_of_both(two, layer, head, tokens)
     key = ("places", view, layer, head, both.tokens)
     return cached_result(two, key, lambda: on_one_scale(*both.places(view)))
@@ -325,12 +325,12 @@ def shown_view(state: LinkState, two: ModelPair) -> str | None:
 
 
 def selected_in_both(both: Beside, selection: Selection) -> NDArray[np.bool_]:
-    """Which points are selected: (2, token, role), this model first. A lasso in this model's picture selects in both."""
+    """Whether each point is selected: (2, token, role), this model first. A lasso in this model's picture selects in both."""
     return np.broadcast_to(mask(both, selection), (2, both.tokens, len(both.roles)))
 
 
 def read_head(context: Context, two: ModelPair) -> ShownPoints | None:
-    """The points of the link's head in this model, in a view of both; None without a common one."""
+    """The points of the link's head in this model, in a view of both; None without a common view."""
     state, view = context.state, shown_view(context.state, two)
     if view is None:
         return None
@@ -341,7 +341,7 @@ def read_head(context: Context, two: ModelPair) -> ShownPoints | None:
 def head_notices(
     state: LinkState, two: ModelPair, shown: ShownPoints | None, ingest: IngestProgress | None
 ) -> tuple[str, ...]:
-    """Notices on what of the link the pictures of a head ignore."""
+    """Notices on the parts of the link that the pictures of a head ignore."""
     notices, view = (shown.notices, shown.view) if shown else ((), None)
     if state.view in (None, view):
         return notices
@@ -397,7 +397,7 @@ def head_controls(two: ModelPair, shown: ShownPoints) -> tuple[list[Any], list[A
 
 
 def _selected(two: ModelPair, shown: ShownPoints) -> html.P:
-    """How many points are selected in each panel; conditions on a head's statistics select others in each model."""
+    """How many points are selected in each panel; conditions on a head's statistics select different points in each."""
     if not shown.selection:
         return selection_count(shown)
     both = drawn_of_both(two, shown.state.layer, shown.state.head, shown.state.tokens)

@@ -1,8 +1,8 @@
 """Heads as files of other tools: a model of a store as a tree of HeadVis, which its pages show and the loaders of Neuronpedia read, and a head
 as a data set of `datasets`.
 
-The file of a head in a tree has sampled sentences with their strongest weights, and what these add up to: some sentences of each
-interval of its largest weight, as HeadVis samples them. A row of a data set is a sentence with its label, its tokens and the attention
+A head's file in a tree has sampled sentences with their strongest weights, and sums of these. As in HeadVis, the sample has some
+sentences from each interval of the head's largest weight. A row of a data set is a sentence with its label, its tokens and the attention
 weights between them.
 """
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from datasets import Dataset, Features
 
-#: Share of the work that the metrics are; the rest reads the sampled sentences again.
+#: Share of the work that goes into the metrics; the rest is to read the sampled sentences again.
 FIRST_READING = 0.75
-#: Histograms and tables of a head, by what they are called in its file: what HeadVis writes over them.
+#: Titles of a head's histograms and tables in HeadVis, by their keys in the head's file.
 PLOTS = {"qk_distance_histogram": "Distance of query and key, by weight", "histogram": "Largest weight of a sentence"}
 TABLES = {"top_query_tokens": "Tokens that attend most", "top_key_tokens": "Tokens attended to most"}
 STATISTICS = {"n_samples": "Sampled sentences", "mean_max_activation": "Mean largest weight"}
@@ -42,11 +42,11 @@ DISTANCES = (0, *(1 << power for power in range(13)))
 LISTED = 50
 #: A sentence by its number -> its strongest weights in a head.
 Strongest = Mapping[int, StrongestKeys]
-#: Intervals that hold as many sentences each, the one with the largest weights last; sentences of each, and of the last.
+#: Intervals with equal numbers of sentences, the largest weights last; sampled sentences of each, and of the last.
 INTERVALS, OF_EACH, OF_LAST = 5, 3, 10
-#: Tokens of a sampled sentence at most: a file of a head stays near 1 MB.
+#: Most tokens of a sampled sentence: a head's file stays near 1 MB.
 LONGEST = 512
-#: Bytes of weights and vectors at most, which are held in memory.
+#: Most bytes of weights and vectors, which are held in memory.
 MOST_BYTES = 1 << 30
 _COLUMNS = {
     "sentence": "number of the sentence in the store",
@@ -63,7 +63,7 @@ _COLUMNS = {
 
 
 def write_tree(corpus: Corpus, folder: SiteFolder, sentences: int, terms: Terms, told: Told) -> None:
-    """Write the tree of the first sentences of a corpus; `told` is called with what is done now and the finished share."""
+    """Write the tree of the first sentences of a corpus; `told` is called with the current step and the finished share."""
     metrics = np.zeros((len(METRICS), corpus.layers, corpus.heads))
     for layer in range(corpus.layers):
 
@@ -86,7 +86,7 @@ def _json(content: object) -> str:
 
 
 def _rows(metrics: np.ndarray) -> list[dict[str, Any]]:
-    """A row of each head; null where no query counts."""
+    """Metrics as a row for each head; null where no query counts."""
     _, layers, heads = metrics.shape
     rounded = np.round(metrics, DIGITS)
     return [
@@ -124,7 +124,7 @@ def _titled(labels: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def _pipeline(corpus: Corpus, sentences: int, terms: Terms) -> dict[str, Any]:
-    """How the numbers were made: the names that Neuronpedia's loaders need first, then what only we know."""
+    """How the numbers were made: first the names that Neuronpedia's loaders need, then names of our own."""
     made, text = corpus.attributes["provenance"], corpus.corpus_attributes
     return {
         "model_name": terms.model,
@@ -161,7 +161,7 @@ def head_files(
 ) -> list[dict[str, Any]]:
     """The files of the heads of a layer: `largest` is the largest weight in each sentence (head, sentence).
 
-    Without text the sentences are left out, and the tokens that get most.
+    Without `text` the sentences and the tables of tokens are left out.
     """
     lengths = corpus.sentences.row_size.values[: largest.shape[1]]
     samples = [sampled_sentences(of_head, lengths, seed) for of_head in largest]
@@ -184,7 +184,7 @@ class SampledSentence(NamedTuple):
 
 
 def _read_strongest(corpus: Corpus, layer: int, samples: Sequence[Sequence[SampledSentence]]) -> list[Strongest]:
-    """Of each head its strongest weights in the sentences of its sample."""
+    """Strongest weights of each head in the sentences of its sample."""
     heads = [{each.sentence for each in sample} for sample in samples]
     parts: list[dict[int, list[StrongestKeys]]] = [{} for _ in heads]
     for sentence, first, weights in read_rows_of_patterns(corpus, layer, sorted(set().union(*heads))):
@@ -229,7 +229,7 @@ def _head_file(sequences: Sequence[Mapping[str, Any]], largest: NDArray[np.float
 
 
 def _positions(sequence: Mapping[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Queries, keys and weights."""
+    """Queries, keys and weights of a sampled sentence."""
     query, key = np.divmod(np.array(sequence["attention_indices"], np.int64), sequence["seq_len"])
     return query, key, np.array(sequence["attention_values"], np.float64)
 
@@ -264,9 +264,9 @@ def sampled_sentences(
     largest
         Largest weight of the head in each sentence: (sentence,).
     lengths
-        Tokens of each: (sentence,). Those of fewer than 2 count nowhere, those of more than `LONGEST` are not sampled.
+        Tokens of each sentence: (sentence,). Sentences of fewer than 2 count nowhere, those of more than `LONGEST` are not sampled.
     seed
-        Which of an interval are drawn; of the last, those with the largest weights are taken.
+        Seed of the draw from each interval; from the last one the sentences with the largest weights are taken.
     """
     counted = np.flatnonzero(lengths > 1)
     interval = np.searchsorted(_boundaries(np.sort(largest[counted])), largest, side="right")
@@ -290,7 +290,7 @@ def _boundaries(ascending: NDArray[np.floating]) -> NDArray[np.floating]:
 
 @dataclass(frozen=True)
 class HeadOfSentences:
-    """What is exported: a head in the first sentences, all weights or those of the first `keys` keys, and vectors or none."""
+    """What is exported: a head in the first sentences, all weights or the `keys` largest of each query, and vectors or none."""
 
     layer: int
     head: int
@@ -300,7 +300,7 @@ class HeadOfSentences:
 
 
 def data_set(corpus: Corpus, of: HeadOfSentences, terms: Terms, told: Callable[[str, float], None]) -> "Dataset":
-    """The data set; `told` is called with what is done now and the finished share.
+    """The data set; `told` is called with the current step and the finished share.
 
     Raises
     ------
@@ -359,7 +359,7 @@ def _lists(sizes: Sequence[int] | NDArray[np.integer], values: "pa.Array") -> "p
 
 
 def _matrix_rows(matrices: Sequence[NDArray[Any]]) -> "pa.Array":
-    """A list of each row of matrices (row, column)."""
+    """Each row of matrices (row, column) as a list."""
     import pyarrow as pa
 
     values = pa.array(np.concatenate([matrix.ravel() for matrix in matrices]))
@@ -367,7 +367,7 @@ def _matrix_rows(matrices: Sequence[NDArray[Any]]) -> "pa.Array":
 
 
 def _weights(corpus: Corpus, of: HeadOfSentences, told: Callable[[str, float], None]) -> dict[str, "pa.Array"]:
-    """The whole patterns, or of each query the keys with the largest weights: of long sentences no pattern is held whole."""
+    """Whole patterns, or the keys with the largest weights of each query: no pattern of a long sentence is then held whole."""
     keys: list[NDArray[Any]] = []
     found: list[NDArray[Any]] = []
     for sentence, _, (rows,) in read_rows_of_patterns(corpus, of.layer, range(of.sentences), head=of.head):

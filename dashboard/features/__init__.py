@@ -1,1 +1,1 @@
-"""The same tokens at every point of a model: which panels there are, how tokens are coloured, what of them is selected."""
+"""Tokens at every feature point of a model: the panels, the colours of the tokens, and the selected tokens."""

@@ -22,13 +22,13 @@ from store.schema.features import SAMPLE, point_kind, point_layer, point_title, 
 
 #: A token is one point here, neither query nor key.
 ROLES = ("token",)
-#: All feature points in a URL, and the same where each panel fits its tokens; values have their layer there.
+#: Series in a URL: all feature points on one scale, or each panel fitted to its tokens; values of a layer are `L5`.
 POINTS, FITTED = "points", "fitted"
-#: Points of a grid: with the scripts of the page and its charts they stay below 3 MB.
+#: Most points of a grid: with the scripts and charts of the page they stay below 3 MB.
 GRID_POINTS = 400_000
-#: Words of a search for reviews.
+#: Most words of a search for reviews.
 MOST_SOUGHT_WORDS = 8
-#: Columns by rows of a grid without layers, as a screen is wide.
+#: Ratio of columns to rows of a grid without layers, like the sides of a screen.
 WIDE = 1.6
 
 _VALUES = re.compile(r"L(\d{1,3})")
@@ -38,8 +38,8 @@ _VALUES = re.compile(r"L(\d{1,3})")
 class FeaturePanels:
     """The panels of a token set in order: all feature points, or the value vectors of the heads of a `layer`.
 
-    Panels are named as in a link: by their point, or by their head, `H3`. Feature points have one scale, or each is
-    `fitted`; heads have each their own. Beside the views of the store there are those of the `trials`.
+    A panel has its name in a link: its feature point, or its head, `H3`. Feature points have one scale, or each panel is
+    `fitted`; each head has its own scale. The `trials` add views to the views of the store.
     """
 
     corpus: Corpus
@@ -50,7 +50,7 @@ class FeaturePanels:
 
     @classmethod
     def parse(cls, corpus: Corpus, features: Features, text: str, trials: Trials | None = None) -> "FeaturePanels":
-        """From `points`, `fitted` or `L5`."""
+        """The panels of the series `points`, `fitted` or `L5`. Raises StoreError for another series."""
         values = _VALUES.fullmatch(text)
         if text in (POINTS, FITTED):
             return cls(corpus, features, fitted=text == FITTED, trials=trials)
@@ -111,12 +111,12 @@ class FeaturePanels:
         return source.places(tokens, index)[:, :, None]
 
     def tokens(self, view: str) -> int:
-        """Tokens that a view has."""
+        """Number of tokens in a view."""
         trial = Trial.parse(view, self.features)
         return trial.tokens if trial else self.features.n_tokens
 
     def trial_picture(self, view: str) -> TrialPicture | None:
-        """The picture of a trial; None of another view. Raises StoreError where it has not been fitted."""
+        """The picture of a trial; None for a view of the store. Raises StoreError where it has not been fitted."""
         trial = Trial.parse(view, self.features)
         if trial is None or self.layer is not None:
             return None
@@ -126,7 +126,7 @@ class FeaturePanels:
         return found
 
     def attributes(self, view: str) -> Mapping[str, Any]:
-        """Title and method of a view: by which parameters, fitted and judged on what."""
+        """Title and method of a view: its parameters, and the tokens that it is fitted and judged on."""
         if (trial := self.trial_picture(view)) is not None:
             return trial.attributes
         stored = (self.features.view(view) if self.layer is None else self.features.value_view(view)).attrs
@@ -160,31 +160,31 @@ class _Stored:
 
 
 def fit_panels(places: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Places (panel, token, component) moved and scaled, alike on all axes, so that those of each panel fill 0 to 1."""
+    """Places (panel, token, component) moved and scaled, alike on all axes, so that each panel fills 0 to 1."""
     low, high = places.min(axis=1, keepdims=True), places.max(axis=1, keepdims=True)
     side = (high - low).max(axis=-1, keepdims=True)
     return 0.5 + (places - (low + high) / 2) / np.where(side > 0, side, np.float32(1))
 
 
 def _slot(name: str, index: int, kinds: list[str], columns: int) -> int:
-    """The slot of a panel; what comes before the layers is in the first column."""
+    """The slot of a panel; a point before the layers is in the first column."""
     layer = point_layer(name)
     return index * columns if layer is None else kinds.index(point_kind(name)) * columns + layer + 1
 
 
 def _columns(count: int) -> int:
-    """Columns that fill all rows, if that is near to the shape of a screen."""
+    """Number of columns: all rows are full, if the grid then has nearly the shape of a screen."""
     least = int(np.ceil(np.sqrt(WIDE * count)))
     return next((columns for columns in range(least, min(2 * least, count) + 1) if count % columns == 0), least)
 
 
 def drawn_token_sets(corpus: Corpus) -> list[str]:
-    """Token sets with a picture: while an ingest draws, or after one that was stopped, some have none."""
+    """Token sets with a picture: while an ingest draws, or after a stopped ingest, some have none."""
     return [name for name in corpus.token_sets if corpus.features(name).views]
 
 
 def is_drawn(token_sets: TokenSets, corpus: Corpus, state: LinkState) -> bool:
-    """Whether there is a picture of the link's token set; of a review that is to be read there is none."""
+    """Whether the link's token set has a picture; a review that is still to be read has none."""
     features = token_sets.find(corpus, shown_token_set(corpus, state)) if corpus.token_sets else None
     return features is not None and bool(features.views)
 
@@ -206,7 +206,7 @@ class FoundReview:
 
 @dataclass(frozen=True)
 class FoundReviews:
-    """How many of how many reviews have all of the words, and the first of them."""
+    """Number of reviews that have all of the words (`count` of `among`), and the first of these reviews."""
 
     count: int
     among: int
@@ -214,7 +214,7 @@ class FoundReviews:
 
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[Any]]) -> "FoundReviews":
-        """What a file holds."""
+        """The result of a search from the arrays of a file."""
         known = json.loads(str(arrays["found"]))
         return cls(known["count"], known["among"], tuple(FoundReview(**each) for each in known["first"]))
 

@@ -44,7 +44,7 @@ from store.features import Features
 from store.phrases import whole_number
 from store.schema.features import SAMPLE
 
-#: Codes of wordpieces, one for each colour; the other wordpieces have none.
+#: Codes of wordpieces, one for each colour; the other wordpieces have no code.
 WORDPIECES = tuple(range(COLOURED))
 #: Columns of a model's predictions; the others are the same for every model.
 PREDICTED = ("prediction", "correct")
@@ -52,9 +52,9 @@ NO_PREDICTION = (
     "This model predicts no label, so tokens cannot be coloured by prediction. Run `headscape finetune`, then "
     "`headscape ingest --model=data/finetuned`."
 )
-#: What the legend calls tokens without a value.
+#: Text of the legend for tokens without a value.
 NONE = "tokens have none"
-#: Fields of a link with the selection.
+#: Fields of a link that hold the selection.
 FIELDS = ("q", "within", "where", "flasso", "fcolour", "fonly", "ftoken")
 
 Tokens = NDArray[np.bool_]
@@ -71,7 +71,7 @@ class PanelRegion(Region):
 
     @classmethod
     def parse(cls, text: str) -> "PanelRegion | None":
-        """From `series,view,panel,yaw,pitch,x1,y1,...`; None where it is invalid."""
+        """The region of a text `series,view,panel,yaw,pitch,x1,y1,...`; None where the text is invalid."""
         series, view, panel, *numbers = [*text.split(",", 3), "", "", ""][:4]
         outline = Outline.parse(numbers[0])
         return cls(series, view, panel, outline) if outline else None
@@ -94,7 +94,7 @@ class FeatureTokens:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """A token is one point."""
+        """The only role: a token is one point."""
         return ROLES
 
     @cached_property
@@ -111,7 +111,7 @@ class FeatureTokens:
         return column.read(self)
 
     def coloured_like(self, _column: Column) -> "FeatureTokens":
-        """These: their panels all have the same colours."""
+        """The tokens themselves: all panels have the same colours."""
         return self
 
     def matching(self, q: str, within: Within) -> Tokens:
@@ -119,7 +119,7 @@ class FeatureTokens:
         return _matching(self.series.corpus, self.series.features, q, within)[: self.tokens]
 
     def inside(self, region: PanelRegion) -> Tokens:
-        """Which tokens are inside a region: (token, 1), none that its view lacks. Raises StoreError for an unknown panel."""
+        """Whether each token is inside a region: (token, 1); False where its view lacks the token. StoreError for an unknown panel."""
         drawn_in = FeaturePanels.parse(self.series.corpus, self.series.features, region.series, self.series.trials)
         inside = region.outline.holds(drawn_in.places(region.view, self.tokens, region.panel)[0])
         return np.pad(inside, ((0, self.tokens - len(inside)), (0, 0)))
@@ -192,7 +192,7 @@ def _isolated(fields: Mapping[str, str], known: Mapping[str, Column], notices: l
 
 
 def coloured_by(known: Mapping[str, Column], name: str) -> Column:
-    """The column of the colours, the first one where the token set has none of that name."""
+    """The column of the colours: the column `name`, or the first one where the token set lacks it."""
     return known.get(name) or next(iter(known.values()))
 
 
@@ -207,7 +207,7 @@ def _matching(corpus: Corpus, features: Features, q: str, within: Within) -> Tok
 
 
 def phrase_in_review(features: Features, sought: str) -> NDArray[np.bool_]:
-    """Which tokens belong to a word of the phrase, in lower case with its words apart: (token,); a review is one sentence."""
+    """Which tokens belong to the phrase: (token,). `sought` is in lower case, its words apart; a review is one sentence."""
     word_index = features.tokens.word_index.values
     own = review_text(features)
     return tokens_of_phrase(own, np.zeros(len(word_index), np.int64), word_index, _plain(sought))
@@ -227,7 +227,7 @@ def _plain(text: str) -> str:
 
 
 def _words(features: Features) -> list[str]:
-    """The words of a review; one that is not in the vocabulary is [UNK]."""
+    """The words of a review; a word outside the vocabulary is [UNK]."""
     word_index = features.tokens.word_index.values
     words = [""] * (int(word_index.max()) + 1)
     for piece, word in zip(features.pieces, word_index, strict=True):
@@ -313,7 +313,7 @@ def _order(features: Features) -> Column:
 
 
 def _reaches(features: Features) -> list[Column]:
-    """What of a token of the sample arrives in [CLS] and in the mean of its sentence, where the store knows it."""
+    """Columns of how much of a token reaches [CLS] and the mean of its sentence; none where the store lacks these numbers."""
     reach = features.reach
     return [] if reach is None else [_reach(reach.sel(target=target)) for target in reach.target.values]
 

@@ -1,5 +1,5 @@
-"""What stands below the picture of feature points: which tokens it has, by which method, how trustworthy it is, how to keep what the store
-has not; and figures by feature point: token mixing, similarity of the points, explained variance.
+"""Below the picture of feature points: captions on tokens, method and trustworthiness, and on how to keep a trial or a review in the store;
+and figures by feature point: token mixing, similarity of the points, explained variance.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,7 +51,7 @@ PARAMETERS = {
     "seed": "seed",
 }
 HEIGHT = 300
-#: What of a token is its group by a factor; a label is one of its whole review.
+#: Column of the tokens whose values are the groups of a factor; a label belongs to a whole review, not to a token.
 _GROUPS = {"token": "token_id", "position": "position", "sentence": "sentence_index"}
 _SIMILARITY = (
     "Cosine: mean over tokens of the cosine of a token's vectors at two points. CKA: linear CKA (Kornblith et al. 2019), 1 "
@@ -64,7 +64,7 @@ _EXPLAINED = (
 
 
 def captions(shown: FeatureView) -> list[html.P]:
-    """Which tokens, by which method, and how trustworthy every panel on screen is."""
+    """Captions on the tokens, the method, and the trustworthiness of every panel on screen."""
     classifies = shown.series.features.class_probability is not None
     missing = [] if classifies else [html.P(with_commands(NO_PREDICTION), className="caption")]
     return [
@@ -78,7 +78,7 @@ def captions(shown: FeatureView) -> list[html.P]:
 
 
 def _trial_caption(shown: FeatureView) -> list[html.P]:
-    """That the picture is a trial, and the command that makes it permanent; a store has pictures of one seed."""
+    """A caption: the picture is a trial, and this command makes it permanent; no command for a seed other than the store's."""
     if shown.trial is None:
         return []
     if shown.trial.seed is not None:
@@ -94,7 +94,7 @@ def _trial_caption(shown: FeatureView) -> list[html.P]:
 
 
 def _read_caption(shown: FeatureView) -> list[html.P]:
-    """That a review was read when it was asked for, and the command that makes it permanent."""
+    """A caption: the review was read on demand, and this command makes it permanent."""
     number = review_number(shown.series.features.name)
     if number is None or shown.series.features.name in shown.corpus.token_sets:
         return []
@@ -111,7 +111,7 @@ def _tokens_text(shown: FeatureView) -> str:
 
 
 def _method(shown: FeatureView) -> list[object]:
-    """By which method, fitted on what; behind the (i) its parameters and the rules."""
+    """Method of the picture and tokens that it was fitted on; behind the (i) its parameters and rules for reading it."""
     attributes = shown.series.attributes(shown.view)
     parameters = dict(attributes["parameters"])
     titles = [f"{title} {_spelled(parameters[name])}" for name, title in PARAMETERS.items() if name in parameters]
@@ -156,7 +156,7 @@ def _trust(shown: FeatureView) -> list[object]:
 
 
 def mean_trust(trust: NDArray[np.float64], titles: Sequence[str]) -> str | None:
-    """The mean of the panels (panel,), and the panels with the ends; None where none could be measured."""
+    """Mean trustworthiness of the panels (panel,), and the panels with the least and the most; None where none is measured."""
     if np.isnan(trust).all():
         return None
     low, high = int(np.nanargmin(trust)), int(np.nanargmax(trust))
@@ -200,7 +200,7 @@ def _beside_previous(shown: FeatureView) -> html.Div:
 
 
 def _previous(between: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Of every point with the previous one; NaN for the first."""
+    """Similarity of every point to the previous one: (point,); NaN for the first."""
     return np.concatenate([[np.nan], np.diagonal(between, offset=1)]).astype(np.float64)
 
 
@@ -242,12 +242,12 @@ def _explained(shown: FeatureView) -> html.Div:
 
 
 def factor_names(features: Features) -> Mapping[str, str]:
-    """The factors as the columns of the token set call them."""
+    """Names of the factors, as in the columns of the token set."""
     return FACTORS if features.name == SAMPLE else {**FACTORS, "position": "the position in the review"}
 
 
 def without_groups(features: Features, factors: Sequence[str]) -> str:
-    """Why these factors explain nothing that can be measured; empty without any."""
+    """Why the explained variance of these factors cannot be measured; empty without factors."""
     names = factor_names(features)
     apart, alike = list[str](), list[str]()
     for factor in factors:
@@ -277,7 +277,7 @@ def _matrix(shown: FeatureView) -> html.Div:
 
 
 def point_curves(lines: Mapping[str, NDArray[np.float64]], points: Sequence[str], *, unit: str = "") -> go.Figure:
-    """Curves of numbers (point) by their titles, in groups by kind of feature point; NaN where there is none."""
+    """Curves of numbers (point) by their titles, in groups by kind of feature point; NaN where a point has no number."""
     kinds = _kinds(points)
     traces = [
         _point_line(title, values, points, kinds, place, unit) for place, (title, values) in enumerate(lines.items())
@@ -299,7 +299,7 @@ def point_curves(lines: Mapping[str, NDArray[np.float64]], points: Sequence[str]
 
 
 def _kinds(points: Sequence[str]) -> dict[str, list[int]]:
-    """Indices of the points of each kind; what comes before the layers is one group."""
+    """Indices of the points of each kind; the points before the layers are one group."""
     kinds: dict[str, list[int]] = {}
     for place, point in enumerate(points):
         kind = INPUT if point_layer(point) is None else POINT_KINDS[point_kind(point)].title
@@ -308,7 +308,7 @@ def _kinds(points: Sequence[str]) -> dict[str, list[int]]:
 
 
 def _positions(kinds: Mapping[str, list[int]]) -> list[int | None]:
-    """The points from left to right, with room between kinds."""
+    """Indices of the points from left to right; None leaves room between kinds."""
     return [place for group in kinds.values() for place in (*group, None)][:-1]
 
 

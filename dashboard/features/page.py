@@ -62,7 +62,7 @@ UNDRAWN = "Picture of the tokens of {}: not computed."
 SCALE = {"same": "shared", "each": "per panel"}
 #: Fields of a link that belong to one token set.
 OF_TOKEN_SET = ("review", "vectors", "point", "fview", "fonly", "ftoken", "flasso", "at")
-#: Fields of a link that say what is tried.
+#: Fields of a link that hold the parameters of a trial.
 TRIED_FIELDS = ("trial", "fit", "neighbors", "mindist", "metric", "seed")
 #: The fit of a trial that was not fitted before.
 TRYING = WorkKind(
@@ -91,11 +91,11 @@ class FeaturesPage:
     Attributes
     ----------
     chosen
-        Which tokens; None of a store without feature points.
+        The token set of the link; None for a store without feature points.
     shown
-        None where there is no picture of them.
+        The feature points of the picture; None without a picture of the tokens.
     ingest
-        The one under way, which may make what is missing.
+        The ingest under way, which may make what is missing.
     """
 
     corpus: Corpus
@@ -114,12 +114,12 @@ def read(context: Context) -> FeaturesPage:
 
 
 def picture(page: FeaturesPage) -> Picture | None:
-    """What the canvas shows; None where there is none."""
+    """The picture on the canvas; None without one."""
     return features_picture(page.shown) if page.shown else None
 
 
 def choices(page: FeaturesPage) -> Choices:
-    """Values of the controls and their defaults; of the token set alone where there is no picture."""
+    """Values of the controls and their defaults; of the token set alone without a picture."""
     if page.chosen is None:
         return {}, {}
     name = page.chosen.token_set
@@ -138,7 +138,7 @@ def draw(page: FeaturesPage) -> Page:
     """The page; without a picture, how to get one, or a review that is being read."""
     chosen = page.chosen
     if chosen and not chosen.is_stored:
-        for_one_reader()  # the server may have let go of the review when the next one comes
+        for_one_reader()  # the server may have dropped the review when the next reader comes
     if chosen and page.shown:
         return draw_picture(page.shown, chosen)
     if chosen and not chosen.is_stored:
@@ -177,7 +177,7 @@ def _what_to_do(corpus: Corpus, state: LinkState, ingest: IngestProgress | None)
 
 
 def _link_to(state: LinkState, token_set: str, first: str) -> dcc.Link:
-    """A link to a token set; the first one is not named."""
+    """A link to a token set; links do not name the first one."""
     href = state.with_(material=None if token_set == first else token_set, **dict.fromkeys(OF_TOKEN_SET)).href
     return dcc.Link(f"Show {token_set_title(token_set)}.", href=href)
 
@@ -276,7 +276,7 @@ def _vectors(shown: FeatureView) -> dict[str, str]:
 
 
 def _no_match(shown: FeatureView) -> html.P | None:
-    """What to do where the search finds none of the tokens that are drawn; of a review, other ways that find tokens of it."""
+    """What to do where the search finds no drawn token; for a review, links to other ways of matching that find tokens."""
     sought, within = shown.selection.q, shown.selection.within
     if not sought or shown.points.matching(sought, within).any():
         return None
@@ -307,7 +307,7 @@ def _selected(shown: FeatureView) -> html.P:
 
 
 def trial_section(shown: FeatureView) -> list[Any]:
-    """The section, open where the link says what is tried; of the values of heads there is none."""
+    """The section of trials, open where the link has parameters of a trial; none for the values of heads."""
     state = shown.state
     if shown.series.layer is not None:
         return []
@@ -352,27 +352,27 @@ def _trial_controls(shown: FeatureView) -> list[object]:
 
 
 def _token_counts(shown: FeatureView) -> dict[str, str]:
-    """Numbers of tokens to choose from, and the one of the link."""
+    """Numbers of tokens to choose from, and the number of the link."""
     most = shown.series.features.n_tokens
     counts = sorted({shown.tried.tokens, *(min(count, most) for count in TOKENS)})
     return {str(count): f"{count:,}" for count in counts}
 
 
 def _numbers(offered: Sequence[float], chosen: float) -> dict[str, str]:
-    """The numbers to choose from, and the one of the link, as links write them."""
+    """The numbers to choose from, and the number of the link, as links write them."""
     texts = [number_text(number) for number in sorted({*offered, chosen})]
     return dict(zip(texts, texts, strict=True))
 
 
 def tried(context: Context, job: Job) -> list[object]:
-    """Fit the trial of the link; the fields of the link that shows it. Raises `Refusal` where it cannot be fitted now."""
+    """Fit the trial of the link, and return the fields of the link that shows it. Raises `Refusal` where it cannot be fitted now."""
     shown = FeatureView.of(context)
     context.served_store.service(Trials).fitted(context.corpus, shown.series.features, shown.tried, job)
     return [dcc.Store(id={"done": TRIAL}, data=shown.tried.fields)]
 
 
 def add_run(app: Dash) -> None:
-    """Add the callback of the button."""
+    """Add the callback of the button Run."""
 
     @app.callback(Output({"place": MATCH}, "children"), Input({"run": MATCH}, "n_clicks"), prevent_initial_call=True)
     @validated

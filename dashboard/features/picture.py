@@ -1,4 +1,4 @@
-"""The picture of feature points: what the canvas draws, the captions, and the routes of its bytes, cards and files.
+"""The picture of feature points: its content for the canvas, the captions, and the routes of its bytes, cards and files.
 
 The captions say how many tokens are drawn, by which method, and how trustworthy the picture is.
 """
@@ -37,7 +37,7 @@ from store.phrases import many
 from store.schema.features import FACTORS, point_kind, point_kinds, point_title
 
 PAGE = "features"
-#: The title of what comes before the layers.
+#: Title of the points before the layers.
 INPUT = "input"
 _TOKEN_SET = f"{BASE}/features/<token_set>"
 MOST_NEAR = 50
@@ -46,7 +46,7 @@ BETWEEN_POINTS = ("similarity", "cka")
 
 
 def features_picture(shown: FeatureView) -> Picture:
-    """All panels, or the large one with the way through all of them."""
+    """The picture of all panels, or of the large panel with its sequence through all panels."""
     return _grid(shown) if shown.panel is None else _large(shown, shown.panel)
 
 
@@ -106,7 +106,7 @@ def _large(shown: FeatureView, panel: str) -> Picture:
 
 
 def _step(shown: FeatureView, name: str, title: str) -> Step:
-    """One of the panels through which the tokens move."""
+    """A panel as a step of the sequence through which the tokens move."""
     return Step(
         name=title,
         points=_points(shown, name),
@@ -117,7 +117,7 @@ def _step(shown: FeatureView, name: str, title: str) -> Step:
 
 
 def _picture(shown: FeatureView, panels: list[Panel], columns: int, label: str) -> Picture:
-    """What both kinds have in common."""
+    """The parts that the grid and the large panel have in common."""
     where = shown.panel or "grid"
     sources = Sources(
         points=_points(shown, where),
@@ -158,12 +158,12 @@ def panel_texts(shown: FeatureView, panel: str) -> dict[str, str]:
 
 
 def text_of(name: str, texts: Mapping[str, str]) -> html.Span:
-    """One of the texts of a panel, with an id by which the browser updates it."""
+    """A text of a panel, with an id by which the browser updates it."""
     return html.Span(Markup(tree=[texts[name]]), id={"caption": name})
 
 
 def focus_caption(shown: FeatureView, token: int) -> str:
-    """What is drawn over the points for the chosen token."""
+    """Caption on what is drawn over the points for the chosen token."""
     features = shown.series.features
     return (
         f"Ringed: “{pieces_of(features)[token]}”, {where_of(features, token)}. Large: the tokens of its sentence; dashed: "
@@ -287,7 +287,7 @@ def _checked(features: Features, token: int) -> int:
 
 
 def _selection(series: FeaturePanels) -> TokenSelection:
-    """The selection of the query string; what is invalid is ignored (the page shows a notice)."""
+    """The selection of the query string; invalid parts are ignored (the page shows a notice)."""
     fields = {name: request.args.get(name, "") for name in FIELDS}
     return parse_token_selection(fields, series, most=MOST_OF_DATA)[0]
 
@@ -295,7 +295,7 @@ def _selection(series: FeaturePanels) -> TokenSelection:
 def token_tables(
     series: FeaturePanels, view: str, panels: tuple[str, ...], selected: NDArray[np.bool_]
 ) -> Iterator[Table]:
-    """The selected tokens (token,) of one panel after the other; x and y as in the picture, 0 to 1."""
+    """Tables of the selected tokens (token,), one panel after the other; x and y as in the picture, 0 to 1."""
     rows = np.flatnonzero(selected)
     columns = {name: column[rows] for name, column in _token_columns(series.features).items()}
     titles = dict(zip(series.names, series.titles, strict=True))

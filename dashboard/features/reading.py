@@ -1,6 +1,7 @@
 """Reviews of the data that a reader asks for: found by their words, and read by the model at every feature point.
 
-One is read at a time, in a process of its own (`ui/apart.py`) that has what an ingest has. It is kept for all readers, and the process waits for the next one.
+A process of its own (`ui/apart.py`) with the packages of an ingest reads one review at a time, then waits for the next review.
+The server keeps a review that was read for all readers.
 """
 
 import json
@@ -40,9 +41,9 @@ BOUNDS = Bounds(
 )
 #: Threads of a worker that read a review or wait for one.
 READERS = 3
-#: Bytes of the files of all searches.
+#: Most bytes of the files of all searches.
 BUDGET = 4 << 20
-#: Reviews that a search lists.
+#: Most reviews that a search lists.
 LISTED = 20
 MISSING = (
     "Reading a review needs PyTorch, which this server lacks. Choose a review of the store, or install the extra "
@@ -61,7 +62,7 @@ log = logging.getLogger("headscape")
 
 @dataclass(frozen=True)
 class Request:
-    """What is read of the data of a store: the review of this number, or those with these words."""
+    """A request for data of a store: the review of this number, or the reviews with these words."""
 
     url: str
     snapshot: str
@@ -89,11 +90,11 @@ class Reading:
 
     @classmethod
     def of(cls, served_store: ServedStore) -> "Reading":
-        """That of a served store."""
+        """The `Reading` of a served store, which reads and finds its reviews."""
         return cls(served_store)
 
     def read(self, corpus: Corpus, number: int, job: Job) -> Features:
-        """A review at every feature point. Raises `Refusal` where it cannot be read, or nobody waits any more."""
+        """A review at every feature point. Raises `Refusal` where it cannot be read, or no reader waits any more."""
         name = review_name(number)
         if (found := self._token_sets.find(corpus, name)) is not None:
             return found
@@ -105,11 +106,11 @@ class Reading:
             return self._token_sets.add(corpus, name, self._ask(request, job.watch))
 
     def found(self, corpus: Corpus, words: str) -> FoundReviews | None:
-        """The reviews of a search that was made."""
+        """The reviews of an earlier search; None where nobody has searched for these words."""
         return self._searches.find(_key(corpus, words), FoundReviews.of)
 
     def seek(self, corpus: Corpus, words: str, job: Job) -> FoundReviews:
-        """The reviews with all of the words; as `read` otherwise."""
+        """The reviews with all of the words. Raises `Refusal` as `read` does."""
         if (found := self.found(corpus, words)) is not None:
             return found
         with self._turn(job):
@@ -128,14 +129,14 @@ def _key(corpus: Corpus, words: str) -> str:
 
 
 def _answer(request: Request, tell: Tell) -> FoundReviews | Stored:
-    """In the process of its own, which has the corpus, its data and its model of the last request."""
+    """The answer to a request, in a process of its own, which keeps the corpus, data and model of the last request."""
     tell(0.1, "Opening the data")
     corpus, reviews = _opened(request.url, request.snapshot, request.model)
     if request.number is not None:
         return _read(corpus, reviews, request.number, tell)
     tell(0.5, f"Searching {many(len(reviews), 'review')}")
     found = _found(reviews, request.words)
-    # Whoever searches is likely to read one: what takes seconds to import is there by then.
+    # A reader who searches is likely to read a review next: modules that take seconds to import are loaded by then.
     Thread(target=import_module, args=("ingest.review",), daemon=True).start()
     return found
 
@@ -181,7 +182,7 @@ def _found(reviews: "Reviews", words: str) -> FoundReviews:
 
 
 def _read(corpus: Corpus, reviews: "Reviews", number: int, tell: Tell) -> Stored:
-    """What a zarr store has of a review."""
+    """A review at every feature point, as the arrays of a zarr store."""
     if number >= len(reviews):
         raise Refusal(UNKNOWN.format(len(reviews) - 1), 404)
     from ingest.run.errors import IngestError

@@ -1,4 +1,4 @@
-"""The part of page Features that chooses a review of the data: by its index, or among those that have some words."""
+"""The part of page Features that chooses a review of the data: by its index, or from a search for words."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -41,7 +41,7 @@ SEEKING = WorkKind(
 
 @dataclass(frozen=True)
 class ReviewChoice:
-    """Which review a link shows, and what its search has found.
+    """The review that a link shows, and the result of its search.
 
     Attributes
     ----------
@@ -50,9 +50,9 @@ class ReviewChoice:
     data
         The name of the data.
     can_read
-        Whether this server can read another review than those of the store.
+        Whether this server can read reviews that the store lacks.
     found
-        What was found; None where nothing is searched for, or it is to be searched for.
+        Result of the search; None without a search, and before it is made.
     """
 
     corpus: Corpus
@@ -64,7 +64,7 @@ class ReviewChoice:
 
     @classmethod
     def of(cls, corpus: Corpus, state: LinkState, reading: Reading) -> "ReviewChoice":
-        """That of a link."""
+        """The choice of a link."""
         found = reading.found(corpus, state.seek) if state.seek else None
         token_set = shown_token_set(corpus, state)
         return cls(corpus, state, token_set, str(corpus.corpus_attributes["name"]), reading.can_read(), found)
@@ -76,14 +76,14 @@ class ReviewChoice:
 
 
 def token_set_choice(chosen: ReviewChoice) -> dmc.Select:
-    """The token sets with a picture, and the one of the link."""
+    """The token sets with a picture, and the token set of the link."""
     names = dict.fromkeys([*drawn_token_sets(chosen.corpus), chosen.token_set])
     titles = {name: token_set_title(name) for name in names}
     return choice("material", "Tokens of", titles, chosen.token_set, 120)
 
 
 def review_section(chosen: ReviewChoice) -> list[Any]:
-    """The section, open where the link names a review or searches for some; none where this server cannot read any."""
+    """The section of reviews, open where the link names one or has a search; none where this server cannot read reviews."""
     state = chosen.state
     if not chosen.can_read:
         return []
@@ -98,7 +98,7 @@ def review_section(chosen: ReviewChoice) -> list[Any]:
 
 
 def unread_page(chosen: ReviewChoice) -> Page:
-    """A review that is being read: the page follows once it is."""
+    """The page of a review that is being read; its picture follows once the review is read."""
     title = html.H1(f"{capital(token_set_title(chosen.token_set))} of {chosen.data}")
     alert = dmc.Alert(MISSING, color="blue", variant="light")
     read = job_place(READING, READ_HEIGHT) if chosen.can_read else alert
@@ -108,7 +108,7 @@ def unread_page(chosen: ReviewChoice) -> Page:
 
 
 def _found(chosen: ReviewChoice) -> list[Any]:
-    """What the search has found, or is about to; nothing where nothing is searched for."""
+    """The result of the search, or its progress; nothing without a search."""
     if not chosen.state.seek:
         return []
     if chosen.found is None:
@@ -153,12 +153,12 @@ def read_review(context: Context, job: Job) -> list[object]:
 
 
 def seek_reviews(context: Context, job: Job) -> list[object]:
-    """Find the reviews with the words of the link; as `read_review` otherwise."""
+    """Find the reviews with the words of the link; the page is then fetched again. Raises `Refusal` as `read_review` does."""
     if context.state.seek:
         context.served_store.service(Reading).seek(context.corpus, context.state.seek, job)
     return _done(SEEKING)
 
 
 def _done(kind: WorkKind) -> list[object]:
-    """The same link once more (assets/web/follow.mjs)."""
+    """The end of a job: the browser fetches the page of the link again (assets/web/follow.mjs)."""
     return [dcc.Store(id={"done": kind.place}, data={})]

@@ -1,4 +1,4 @@
-"""The feature points that a link shows: panels, tokens, colours and selection, and what the selected tokens hold against the rest."""
+"""The feature points that a link shows: panels, tokens, colours and selection, and how the selected tokens differ from the rest."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,11 +30,11 @@ COLUMNS = ("group", "value", "selected", "share", "others", "share ", "differenc
 
 @dataclass(frozen=True)
 class FeatureView(Shown[FeatureTokens]):
-    """Tokens at all feature points, or at the one of the large panel."""
+    """Tokens at all feature points, or at the feature point of the large panel."""
 
     @classmethod
     def of(cls, context: Context, most: int | None = None) -> "FeatureView":
-        """From a link whose token set `is_drawn`; `most` is how many tokens are drawn, where the picture does not decide it."""
+        """The view of a link whose token set `is_drawn`; `most` is the number of drawn tokens, by default that of the picture."""
         state, corpus = context.state, context.corpus
         features = context.served_store.service(TokenSets).open(corpus, shown_token_set(corpus, state))
         fitted, trials = state.vectors is None and state.fscale == "each", context.served_store.service(Trials)
@@ -57,12 +57,12 @@ class FeatureView(Shown[FeatureTokens]):
 
     @property
     def corpus(self) -> Corpus:
-        """The model's."""
+        """The corpus of the model."""
         return self.series.corpus
 
     @property
     def panel(self) -> str | None:
-        """The large panel, None where all are small."""
+        """The large panel; None where all panels are small."""
         return self.points.panel
 
     @property
@@ -94,7 +94,7 @@ class FeatureView(Shown[FeatureTokens]):
 
     @property
     def mask(self) -> str | None:
-        """URL of which tokens are selected; None where nothing is."""
+        """URL of the mask of selected tokens; None without a selection."""
         return f"{self.base}/mask.bin?tokens={self.tokens}{self.query}" if self.selection else None
 
     @property
@@ -104,7 +104,7 @@ class FeatureView(Shown[FeatureTokens]):
 
     @property
     def valid_fields(self) -> dict[str, object]:
-        """The fields of the link that select tokens, or show a category alone, without what is ignored."""
+        """The fields of the link that select tokens, or show a category alone, without ignored parts."""
         selection = self.selection
         is_alone = len(selection.where) > len(self.filters)
         where, region = write_conditions(self.filters) or None, selection.lasso and str(selection.lasso)
@@ -134,7 +134,7 @@ class FeatureView(Shown[FeatureTokens]):
 
     @property
     def selected_tokens(self) -> Mask:
-        """Which of the drawn tokens are selected: (token,)."""
+        """Whether each drawn token is selected: (token,)."""
         return self.selected[0, :, 0]
 
 
@@ -148,7 +148,7 @@ def _trial_view(series: FeaturePanels, state: LinkState) -> str | None:
 
 @dataclass(frozen=True)
 class Contrast:
-    """How many of the selected tokens and of the others have a value, and which share of each."""
+    """Number and share of the selected tokens with a value, and of the other tokens."""
 
     group: str
     value: str
@@ -164,7 +164,7 @@ class Contrast:
 
 
 def selection_contrast(shown: FeatureView) -> list[object]:
-    """The table; nothing where no tokens are selected, or all."""
+    """The table of contrasts; nothing where no tokens are selected, or all."""
     selected = shown.selected_tokens
     if not shown.selection or not selected.any() or selected.all():
         return []
@@ -202,7 +202,7 @@ def contrast_of(
     names
         Name of each code.
     codes
-        Of each token: (token,); -1 for the last name.
+        Code of each token: (token,); -1 for the last name.
     selected
         Whether each token is selected: (token,).
     """

@@ -37,7 +37,7 @@ class NearToken:
 
 
 def feature_token(shown: FeatureView) -> list[object]:
-    """The panel beside the large picture."""
+    """The panel of the clicked token, beside the large picture."""
     token, features = shown.state.ftoken, shown.series.features
     if token is None or shown.panel is None:
         return [html.H2("Token"), html.P(EMPTY), *_notes(shown, None)]
@@ -66,14 +66,14 @@ def _notes(shown: FeatureView, token: int | None) -> list[object]:
 
 
 def _sentence(shown: FeatureView, token: int) -> html.P:
-    """The wordpieces of its sentence, each a link to that token."""
+    """The wordpieces of the token's sentence, each a link to its token."""
     own, pieces = sentence_tokens(shown.series.features, token), pieces_of(shown.series.features)
     links = [shown.state.with_(ftoken=index).href for index in own]
     return linked_pieces(pieces[own.start : own.stop], links, token - own.start, "token")
 
 
 def _page(shown: FeatureView, token: int) -> list[object]:
-    """A link to page Sentence; reviews have none."""
+    """A link to page Sentence; none for a review."""
     if shown.series.features.name != SAMPLE:
         return []
     tokens = shown.series.features.tokens
@@ -100,7 +100,7 @@ def _nearest(shown: FeatureView, token: int, panel: str) -> list[object]:
 
 
 def _words(shown: FeatureView, tokens: list[int]) -> NDArray[np.int64] | None:
-    """Words of the tokens as rows of the word axis of the corpus; None of a review, whose sentences are no part of it."""
+    """Words of the tokens as rows of the word axis of the corpus; None for a review, whose sentences are not in the corpus."""
     features, corpus = shown.series.features, shown.corpus
     if features.name != SAMPLE:
         return None
@@ -116,7 +116,7 @@ def _row(shown: FeatureView, near: NearToken) -> html.Tr:
 
 
 def _context(shown: FeatureView, near: NearToken) -> list[object]:
-    """Up to three wordpieces before and after it, and its sentence."""
+    """Up to three wordpieces before and after a token, and the number of its sentence."""
     sentence, pieces = sentence_tokens(shown.series.features, near.token), pieces_of(shown.series.features)
     before = range(max(sentence.start, near.token - 3), near.token)
     after = range(near.token + 1, min(sentence.stop, near.token + 4))
@@ -148,11 +148,11 @@ def _near(features: Features, token: int, cosine: float, of: int) -> NearToken:
 
 
 def _cosines(vectors: NDArray[np.float16], token: int) -> NDArray[np.float32]:
-    """Cosine of a token's vector with each: (token,), 0 of zero vectors. Some rows at a time, which the processor caches."""
+    """Cosine of a token's vector with every vector: (token,), 0 for zero vectors. Parts of the rows fit the processor's cache."""
     own = _unit(vectors[[token]].astype(np.float32))[0]
     part, cosine = np.empty((ROWS, vectors.shape[1]), np.float32), np.empty(len(vectors), np.float32)
     for start in range(0, len(vectors), ROWS):
-        few = part[: len(vectors) - start]  # an array anew for each would be new memory each time
+        few = part[: len(vectors) - start]  # a new array for each part would take new memory each time
         few[...] = vectors[start : start + ROWS]
         cosine[start : start + ROWS] = _unit(few) @ own
     return cosine
@@ -204,7 +204,7 @@ def sentence_tokens(features: Features, token: int) -> range:
 
 
 def where_of(features: Features, token: int) -> str:
-    """Its position, its label, and the label that the model predicts."""
+    """Position and sentence of a token, the sentence's label, and the label that the model predicts."""
     tokens = features.tokens
     position, sentence = (int(tokens[name].values[token]) for name in ("position", "sentence_index"))
     of = "sentence" if features.name == SAMPLE else "sentence of the review"

@@ -27,13 +27,13 @@ class Trial:
     Attributes
     ----------
     neighbors, min_dist, metric
-        Of UMAP.
+        Parameters of UMAP.
     tokens
-        How many tokens of the token set, from the first on, it has.
+        Number of tokens: the first of the token set.
     fitted
-        The feature point that it is fitted on, or all of them together (`joint`).
+        The feature point that UMAP is fitted on, or all points together (`joint`).
     seed
-        Of UMAP; None for that of the ingest.
+        Seed of UMAP; None for the seed of the ingest.
     """
 
     neighbors: int
@@ -45,7 +45,7 @@ class Trial:
 
     @classmethod
     def of(cls, state: LinkState, corpus: Corpus, features: Features) -> "Trial":
-        """That of a link: by default fitted on the large panel's point, or on the output of the last layer."""
+        """The trial of a link: by default fitted on the large panel's point, or on the output of the last layer."""
         point = state.point if state.point in features.points else features.points[-1]
         fitted = state.fit or point
         seed = None if state.seed == seed_of(corpus) else state.seed
@@ -53,7 +53,7 @@ class Trial:
 
     @classmethod
     def parse(cls, name: str, features: Features) -> "Trial | None":
-        """From its name; None where it is not one of a trial of this token set."""
+        """The trial with this name; None where no trial of this token set has the name."""
         parts = _NAME.fullmatch(name)
         if parts is None:
             return None
@@ -86,12 +86,12 @@ class Trial:
 
     @property
     def fields(self) -> dict[str, str]:
-        """Fields of the link that shows it; the others say the same before and after."""
+        """Fields of the link that shows the trial; the other fields do not change."""
         return {"fview": TRIAL, "fit": self.fitted}
 
     @property
     def title(self) -> str:
-        """Its title among the pictures of the store."""
+        """Title of the trial among the pictures of the store."""
         return f"Trial: {self.view.title}"
 
     def command(self, corpus: Corpus, features: Features) -> str:
@@ -122,16 +122,16 @@ def number_text(number: float) -> str:
 
 @dataclass(frozen=True)
 class TrialPicture:
-    """What a trial has made.
+    """The picture that a trial has made.
 
     Attributes
     ----------
     coordinates
-        (point, token, component), 0 to `LARGEST_COORDINATE` in one cube, as in the store.
+        Positions (point, token, component), 0 to `LARGEST_COORDINATE` in one cube, as in the store.
     trustworthiness
-        (point,), as in the store.
+        Trustworthiness (point,), as in the store.
     attributes
-        What the attributes of a stored picture say.
+        Attributes like those of a stored picture.
     """
 
     coordinates: NDArray[np.uint16]

@@ -29,9 +29,9 @@ BOUNDS = Bounds(
 )
 #: Threads of a worker that fit a trial or wait for one.
 READERS = 3
-#: Bytes of the files of trials; one of 2,000 tokens at 20 points has 0.2 MB.
+#: Most bytes of the files of trials; a trial of 2,000 tokens at 20 points has 0.2 MB.
 BUDGET = 32 << 20
-#: What the process needs beside what a server needs.
+#: Packages that the process needs beside those of a server.
 NEEDED = ("umap", "torch")
 MISSING = "Trying UMAP needs packages that this server lacks. Install the extra `ingest` on the server."
 BUSY = "The server is busy with the trials of other readers. Try again in a minute."
@@ -42,7 +42,7 @@ Stored = Mapping[str, NDArray[np.uint8]]
 
 @dataclass(frozen=True)
 class Request:
-    """A trial, and where the vectors are that it is of: in the store, or in `stored`."""
+    """A trial; its vectors are in the store, or in `stored`."""
 
     url: str
     snapshot: str
@@ -61,7 +61,7 @@ def fit_apart(request: Request, watch: Watch) -> TrialPicture:
 
 
 class Trials:
-    """Trials that this process has, finds in the files of a `folder` that all processes of the server share, or fits.
+    """Trials: held by this process, found in the files of a `folder` that all processes of the server share, or fitted.
 
     `token_sets` has the reviews that were read.
     """
@@ -83,7 +83,7 @@ class Trials:
 
     @classmethod
     def of(cls, served_store: ServedStore) -> "Trials":
-        """Those of a served store, in the folder of its server."""
+        """The trials of a served store, in the folder of its server."""
         return cls(served_store.folder, served_store.url, served_store.service(TokenSets))
 
     def can_try(self) -> bool:
@@ -91,11 +91,11 @@ class Trials:
         return all(find_spec(name) for name in self._needed)
 
     def find(self, corpus: Corpus, features: Features, trial: Trial) -> TrialPicture | None:
-        """The picture of a trial that was fitted."""
+        """The picture of a trial; None where the trial has not been fitted."""
         return self._results.find(_key(corpus, features, trial), _picture)
 
     def fitted(self, corpus: Corpus, features: Features, trial: Trial, job: Job) -> TrialPicture:
-        """The picture of a trial, fitted when it is its turn. Raises `Refusal` where it cannot be, or nobody waits any more."""
+        """The picture of a trial, fitted when it is its turn. Raises `Refusal` where that is impossible, or no reader waits."""
         if (found := self.find(corpus, features, trial)) is not None:
             return found
         if not self.can_try():
@@ -119,7 +119,7 @@ class Trials:
 
 
 def _picture(arrays: Mapping[str, NDArray[Any]]) -> TrialPicture:
-    """What a file holds."""
+    """The picture of a trial from the arrays of a file."""
     return TrialPicture(arrays["coordinates"], arrays["trustworthiness"], json.loads(str(arrays["attributes"])))
 
 

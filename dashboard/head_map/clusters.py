@@ -1,6 +1,6 @@
-"""Clusters of the map of heads: dots that lie together, named by what their heads attend to more than the others do.
+"""Clusters of the map of heads: dots that lie together, named by what their heads attend to more than other heads do.
 
-An outline surrounds the dots of a cluster. Its name stands beside its dots, over few others, never over another name.
+An outline surrounds the dots of a cluster. Its name stands beside its dots, over few other dots, never over another name.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,22 +19,22 @@ from store.kernels.rules import RULES
 from store.repository.errors import NotIngested
 from store.schema.model import varying_statistics
 
-#: How many clusters are tried, and how many dots one with a name has at least.
+#: Numbers of clusters that are tried, and fewest dots of a cluster with a name.
 TRIED, SMALLEST = range(3, 9), 3
-#: A trait sets a cluster apart where its mean share is so many times that of the other heads, and so much larger.
+#: A trait sets a cluster apart where its mean share is at least `TIMES` the mean share of the other heads, and larger by `MORE`.
 TIMES, MORE = 1.5, 0.05
 ABOUT = (
     "Outlined: dots that lie together (Ward's method on the map; of 3 to 8 clusters as many as have the largest mean silhouette). A "
     "name is the role whose mean share of the attention exceeds that of the other heads most, by half and by 5 points at least; “mixed” where none does. "
 )
 Floats = NDArray[np.float64]
-#: Pixels of the shorter side of the map in a narrow window, from a dot to the outline, and of a name: of a letter, and in height.
+#: Pixels: shorter side of the map in a narrow window, distance from a dot to the outline, width of a letter, height of a name.
 SIDE, ROOM, LETTER, HIGH = 250, 13, 6.6, 18
 #: Directions in which an outline goes round a dot.
 _AROUND = np.linspace(0, 2 * np.pi, 16, endpoint=False)
-#: Dots that a name covers rather than another cluster, where it would seem to be that one's.
+#: Cost of a name over another cluster, in covered dots: there the name would seem to belong to that cluster.
 AS_DOTS = 4
-#: Such a cost of a name beside its cluster, from which on it stands within, where that has room.
+#: Least cost of a name beside its cluster at which the name moves into the cluster, where that has room.
 CROWDED = AS_DOTS / 2
 #: The name of a cluster that nothing sets apart.
 MIXED = "mixed"
@@ -43,14 +43,14 @@ FILL = "rgba(134,142,150,0.1)"
 
 @dataclass(frozen=True)
 class HeadCluster:
-    """Dots that lie together: the numbers of their heads through all layers, and what they attend to; "" for nothing of their own."""
+    """Dots that lie together: numbers of their heads through all layers, and the trait that sets them apart, "" for none."""
 
     heads: NDArray[np.intp]
     name: str
 
 
 class Traits(NamedTuple):
-    """What heads attend to: the titles, and the share of the attention of every head (trait, head)."""
+    """Traits of what heads attend to: their titles, and their shares of the attention of every head (trait, head)."""
 
     titles: list[str]
     shares: Floats
@@ -73,7 +73,7 @@ def named_clusters(places: Floats, traits: Traits) -> Iterator[HeadCluster]:
 
 
 def clustered(places: Floats) -> NDArray[np.int64]:
-    """The cluster of each dot (head, component): as many clusters as are apart most clearly."""
+    """The cluster of each dot (head, component): as many clusters as give the largest mean silhouette."""
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import pdist, squareform
 
@@ -86,7 +86,7 @@ def clustered(places: Floats) -> NDArray[np.int64]:
 
 
 def silhouette(distances: Floats, cluster: NDArray[np.int64]) -> float:
-    """Mean silhouette (Rousseeuw 1987) of clusters (dot,) by their distances (dot, dot); 0 of a dot alone."""
+    """Mean silhouette (Rousseeuw 1987) of clusters (dot,) by their distances (dot, dot); 0 for a dot alone in its cluster."""
     _, own, sizes = np.unique(cluster, return_inverse=True, return_counts=True)
     sums = np.stack([distances[:, own == number].sum(axis=1) for number in range(len(sizes))], axis=1)
     dots = np.arange(len(own))
@@ -107,7 +107,7 @@ def name_of(traits: Traits, inside: NDArray[np.bool_]) -> str:
 
 
 def _traits(corpus: Corpus) -> Traits:
-    """Roles, but for what no role explains; of a store that knows none, shares among the statistics."""
+    """Roles, except the share that no role explains; for a store without roles, the statistics that are shares."""
     return _roles(corpus) or _statistics(corpus)
 
 
@@ -130,7 +130,7 @@ def _statistics(corpus: Corpus) -> Traits:
 
 
 class Box(NamedTuple):
-    """A rectangle on the map, in its own units."""
+    """A rectangle on the map, in the units of the map."""
 
     left: float
     low: float
@@ -138,18 +138,18 @@ class Box(NamedTuple):
     high: float
 
     def overlaps(self, other: "Box") -> float:
-        """The area that both cover."""
+        """The area that both boxes cover."""
         across = min(self.right, other.right) - max(self.left, other.left)
         down = min(self.high, other.high) - max(self.low, other.low)
         return max(across, 0.0) * max(down, 0.0)
 
     def holds(self, dots: Floats) -> int:
-        """How many dots (dot, component) lie in it."""
+        """Number of dots (dot, component) inside the box."""
         x, y = dots.T
         return int(((x > self.left) & (x < self.right) & (y > self.low) & (y < self.high)).sum())
 
     def beyond(self, frame: "Box") -> float:
-        """How far it sticks out."""
+        """How far the box sticks out of a frame."""
         sides = (frame.left - self.left, frame.low - self.low, self.right - frame.right, self.high - frame.high)
         return sum(max(side, 0.0) for side in sides)
 
@@ -164,7 +164,7 @@ class PlacedName:
 
 
 def draw_clusters(figure: go.Figure, dots: Floats, clusters: Sequence[HeadCluster], taken: Sequence[Box] = ()) -> None:
-    """Outlines of clusters below the dots (dot, component), and their names outside of what is `taken`."""
+    """Outlines of clusters below the dots (dot, component), and their names outside of the boxes in `taken`."""
     unit = units_per_pixel(dots)
     outlines = [outline(dots[cluster.heads], ROOM * unit) for cluster in clusters]
     for corners in outlines:
@@ -177,7 +177,7 @@ def draw_clusters(figure: go.Figure, dots: Floats, clusters: Sequence[HeadCluste
 
 
 def units_per_pixel(dots: Floats) -> float:
-    """How far a pixel goes on the map of these dots in a narrow window."""
+    """Width of a pixel in units of the map of these dots, in a narrow window."""
     return float(np.ptp(dots, axis=0).max()) / SIDE or 1.0
 
 
@@ -197,7 +197,7 @@ def _path(corners: Floats) -> str:
 def placed_names(
     texts: Sequence[str], outlines: Sequence[Floats], dots: Floats, unit: float, taken: Sequence[Box]
 ) -> Iterator[PlacedName]:
-    """Each name beside its outline; an empty one stands nowhere."""
+    """Each name beside its outline; an empty name has no place."""
     frame, around = frame_of(dots, unit), [_around(corners) for corners in outlines]
     boxes = list(taken)
     for number, text in enumerate(texts):
@@ -215,13 +215,13 @@ def placed_names(
 def _cost(
     box: Box, names: Sequence[Box], others: Sequence[Box], dots: Floats, frame: Box
 ) -> tuple[float, float, float]:
-    """What is wrong with a place: names that it covers, how far it is out of the frame, dots and other clusters that it covers."""
+    """Costs of a place, the most important first: covered names, distance beyond the frame, covered dots and other clusters."""
     of_others = sum(map(box.overlaps, others)) / box.overlaps(box)
     return sum(map(box.overlaps, names)), box.beyond(frame), box.holds(dots) + AS_DOTS * of_others
 
 
 def frame_of(dots: Floats, unit: float) -> Box:
-    """The square that the map shows at least: every dot (dot, component) with its outline, and a name beside it."""
+    """The smallest square that the map shows: every dot (dot, component) with its outline, and a name beside it."""
     left, low, right, high = _around(dots)
     across, down, half = (left + right) / 2, (low + high) / 2, max(right - left, high - low) / 2 + (ROOM + HIGH) * unit
     return Box(across - half, down - half, across + half, down + half)
@@ -233,7 +233,7 @@ def _around(points: Floats) -> Box:
 
 
 def _beside(around: Box, size: tuple[float, float]) -> Iterator[Box]:
-    """Places above and below what is around a cluster, then left and right of it."""
+    """Places of a name above and below the box around a cluster, then left and right of it."""
     wide, high = size
     for middle in np.linspace(around.left, around.right, 5)[[2, 1, 3, 0, 4]].tolist():
         for low in (around.high, around.low - high):
@@ -244,7 +244,7 @@ def _beside(around: Box, size: tuple[float, float]) -> Iterator[Box]:
 
 
 def _free(around: Box, size: tuple[float, float], names: Sequence[Box], dots: Floats) -> Iterator[Box]:
-    """Places within what is around a cluster that cover neither a dot nor a name, from its middle outwards."""
+    """Places of a name within the box around a cluster that cover neither a dot nor a name, from the middle outwards."""
     wide, high = size
     middle = (around.left + around.right - wide) / 2, (around.low + around.high - high) / 2
     reach = max(around.right - around.left - wide, 0.0) / 2, max(around.high - around.low - high, 0.0) / 2

@@ -33,11 +33,11 @@ from store.schema.model import head_name
 LARGE = 13
 #: Most heads whose names fit on an axis of the matrix.
 NAMED = 18
-#: Lines around the selected head: seen on the darkest and on the lightest cell.
+#: Colour of the lines around the selected head: visible on the darkest and on the lightest cell.
 MARKED = SERIES[1]
 #: Pixels from the middle of the selected dot to its ring.
 RING = 10
-#: A line round the map.
+#: Axis lines that frame the map.
 FRAME = {"showline": True, "mirror": True, "linecolor": LINE, "linewidth": 1}
 Floats = NDArray[np.float64]
 Texts = list[list[str]]
@@ -60,7 +60,7 @@ def by_layer(places: Floats, hover: Texts, chosen: tuple[int, int]) -> go.Figure
 
 
 def _bands(count: int) -> list[tuple[float, str]]:
-    """A colour scale of so many even steps, without a transition between them."""
+    """A colour scale of `count` even steps, without a transition between them."""
     colours = sample_colorscale(list(STEPS), np.linspace(0, 1, count) if count > 1 else [0.5])
     return [(edge / count, colour) for step, colour in enumerate(colours) for edge in (step, step + 1)]
 
@@ -70,14 +70,14 @@ def _filled(values: Floats) -> dict[str, Any]:
 
 
 def by_label(places: Floats, labels: NDArray[np.str_], hover: Texts, chosen: tuple[int, int]) -> go.Figure:
-    """Dots with the colour and symbol of their label (layer, head); unlabelled ones are small and grey."""
+    """Dots with the colour and symbol of their label (layer, head); unlabelled heads are small and grey."""
     titles = {label: label for label in LABELS}
     groups = dot_groups(labels, titles, LABEL_COLOURS, size=LARGE, without="unlabelled")
     return _by_group(places, groups, hover, chosen)
 
 
 def by_role(places: Floats, shares: RoleShares, chosen: tuple[int, int]) -> go.Figure:
-    """Dots with the colour and symbol of the kind of their clearest role; those without one are small and grey."""
+    """Dots with the colour and symbol of the kind of their clearest role; heads without a role are small and grey."""
     layers, heads = shares.clearest.shape
     hover = [[summary(shares, layer, head) for head in range(heads)] for layer in range(layers)]
     return _by_group(places, groups_by_kind(shares, LARGE), hover, chosen)
@@ -105,7 +105,7 @@ def _dots(places: Floats, hover: Texts, which: NDArray[np.bool_], marker: dict[s
 
 
 def _figure_of_map(traces: list[Any], places: Floats, chosen: tuple[int, int]) -> go.Figure:
-    """Equal axis scales; the axes have no meaning, so they have no numbers. Where few dots are shown, they stay in their places."""
+    """The map with equal axis scales; its axes have no meaning, so no numbers. Dots keep their places where few are shown."""
     dots = _on_map(places)
     left, low, right, high = frame_of(dots, units_per_pixel(dots))
     across, down = (
@@ -124,14 +124,14 @@ def _figure_of_map(traces: list[Any], places: Floats, chosen: tuple[int, int]) -
 
 
 def _on_map(places: Floats) -> Floats:
-    """The two components that are drawn of every head: (dot, component)."""
+    """The two drawn components of every head's place: (dot, component)."""
     return places.reshape(-1, places.shape[-1])[:, :2]
 
 
 def with_clusters(
     figure: go.Figure, places: Floats, clusters: Sequence[HeadCluster], chosen: tuple[int, int]
 ) -> go.Figure:
-    """The map with outlined clusters, whose names leave room for that of the chosen head."""
+    """The map with outlined clusters, whose names leave room for the name of the chosen head."""
     dots = _on_map(places)
     unit, (x, y) = units_per_pixel(dots), places[chosen][:2]
     half = LETTER * unit * len(head_name(*chosen)) / 2
@@ -162,7 +162,7 @@ def divergence_matrix(divergence: Floats, heads: Sequence[str], chosen: str) -> 
 
 
 def _named_on_axis(heads: Sequence[str], chosen: int) -> list[str]:
-    """As many heads as fit, and the chosen one instead of its neighbours."""
+    """Names of as many heads as fit on an axis, and of the chosen head instead of its neighbours."""
     step = every(len(heads), NAMED)
     return [name for at, name in enumerate(heads) if at == chosen or (at % step == 0 and abs(at - chosen) >= step)]
 

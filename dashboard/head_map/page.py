@@ -1,4 +1,4 @@
-"""Page Head map: heads near each other where they attend alike (Figure 6 of Clark et al. 2019), their divergences, the nearest of one."""
+"""Page Head map: heads near each other where they attend alike (Clark et al. 2019, Figure 6), divergences, the nearest heads of one."""
 
 from dataclasses import dataclass
 
@@ -62,7 +62,7 @@ def register(server: Flask, served_store: ServedStore) -> None:
 
 
 def _divergence_table(corpus: Corpus) -> Table:
-    """Each two heads with their mean Jensen-Shannon divergence, in nats per token."""
+    """A row for every two heads with their mean Jensen-Shannon divergence, in nats per token."""
     count = corpus.layers * corpus.heads
     heads = head_columns(corpus.layers, corpus.heads)
     first, second = np.triu_indices(count, 1)
@@ -74,7 +74,7 @@ def _divergence_table(corpus: Corpus) -> Table:
 
 
 def _map_table(corpus: Corpus) -> Table:
-    """Where every head is on the map."""
+    """A row for every head: its place on the map, its label and its roles."""
     places, shares = corpus.divergence["place"].values.reshape(corpus.layers * corpus.heads, -1), known_shares(corpus)
     return {
         **head_columns(corpus.layers, corpus.heads),
@@ -91,20 +91,20 @@ class HeadMap:
     Attributes
     ----------
     divergences
-        Of every two heads: (layer, head, layer, head) in nats.
+        Divergence of every two heads: (layer, head, layer, head) in nats.
     places, labels, numbers
         The place of every head on the map: (layer, head, axis), its label, and the statistic that colours it: (layer, head);
-        None where none does.
+        None where no statistic does.
     shares
-        What every head does; None of a store without roles.
+        Roles of every head; None for a store without roles.
     clusters
         Dots that lie together, with what sets them apart.
     order
-        Heads, numbered through all layers, so that similar ones stand together.
+        Heads, numbered through all layers, in an order that puts similar heads together.
     scaling, sample, about
-        In words: how the map was made, what divergences are means over, and what they are.
+        Texts: how the map was made, over which sentences divergences are means, and what a divergence is.
     label
-        Of the selected head.
+        Label of the selected head.
     files
         The beginning of the URLs of the corpus' files.
     """
@@ -126,13 +126,13 @@ class HeadMap:
 
     @property
     def paint(self) -> str:
-        """What colours the map: as the link says, by layer where it says roles and the store has none."""
+        """Colouring of the map: as in the link, but by layer where the link has roles and the store has none."""
         return "layer" if self.state.paint == "role" and self.shares is None else self.state.paint
 
 
 @dataclass(frozen=True)
 class NoMap:
-    """A model without a map: how many heads it has, and how to get a map; None where one head can have none."""
+    """A model without a map: how many heads it has, and how to get a map; None for a single head, which has no map."""
 
     heads: int
     unmade: Unmade | None
@@ -169,7 +169,7 @@ def read(context: Context) -> HeadMap | NoMap:
 
 
 def draw(shown: HeadMap | NoMap) -> Page:
-    """The page; where there is no map, how to get one."""
+    """The page; without a map, how to get one."""
     if isinstance(shown, NoMap):
         return Page(above=[html.H1(_title(shown.heads)), _how_to_get(shown)])
     layers, heads = shown.labels.shape
@@ -286,12 +286,12 @@ def _matrix(shown: HeadMap) -> list[object]:
 
 @cached
 def _clustered(corpus: Corpus) -> list[int]:
-    """Heads, numbered through all layers, in an order that puts similar ones together."""
+    """Heads, numbered through all layers, in an order that puts similar heads together."""
     return [int(head) for head in clustered_order(mean_divergence(corpus))]
 
 
 def _selected_head(shown: HeadMap) -> list[object]:
-    """What stands beside the map. A row of the list selects a head, too."""
+    """The selected head, beside the map. A row of its list selects a head, too."""
     return [
         html.H2(head_name(shown.state.layer, shown.state.head)),
         html.P(f"{described(shown.shares, shown.state.layer, shown.state.head)}." if shown.shares else None),

@@ -13,9 +13,9 @@ from store.repository.errors import NotIngested
 from store.schema.model import head_name
 from store.words import COREFERENCE
 
-#: Labels of a direct object, in the schemes of grammar that there are.
+#: Labels of a direct object in the known schemes of grammar.
 _OBJECTS = ("dobj", "obj")
-#: What is typed. The capybara is the sentence of a reader whose question this page answers.
+#: Sentences that lessons type. The capybara is the sentence of a reader whose question this page answers.
 _CAPYBARA, _ITS_PAIR = "The brown capybara is sleeping now.", ("brown", "capybara")
 _ALIKE = ("I liked the film very much.", "I liked the book very much.")
 
@@ -30,9 +30,9 @@ class Lesson:
 
 
 def lessons_of(corpus: Corpus, state: LinkState, others: Sequence[str]) -> Iterator[Lesson]:
-    """Those of a model and its corpus, beside the `others` on the same corpus.
+    """The lessons for a model and its corpus; `others` are models on the same corpus.
 
-    Of the state a link keeps the model and the snapshot alone: what a reader chose on other pages is not in a lesson's words.
+    Links keep only the model and the snapshot of the state: the words of a lesson do not mention what a reader chose elsewhere.
     """
     state = LinkState(model=state.model, snapshot=state.snapshot)
     yield from _previous_token(corpus, state)
@@ -88,14 +88,14 @@ def _object(state: LinkState, best: dict[str, BestHead]) -> Iterator[Lesson]:
 
 
 def _typed(state: LinkState, *, is_causal: bool) -> Iterator[Lesson]:
-    """Of typed sentences; where tokens see no later token, attention goes back: from B to A, from a wordpiece to a word before it."""
+    """Lessons on typed sentences. Where tokens see no later token, attention goes back: from B to A, from a wordpiece to a word before."""
     sentence = state.on("sentence")
     query, key = ("B", "A") if is_causal else ("A", "B")
     pieces = (
         "attend from every piece, which from the first" if is_causal else "attend to every piece, which to the first"
     )
     marks = "-".join(reversed(_ITS_PAIR) if is_causal else _ITS_PAIR)
-    # The word comes after “it”.
+    # A causal model does not see “tired” from “it”, which comes before.
     changed = "" if is_causal else " Type “wide” in place of “tired”: does the order change?"
     yield Lesson(
         "What “it” looks at",

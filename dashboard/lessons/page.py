@@ -19,7 +19,7 @@ TAG = "lesson"
 
 @dataclass(frozen=True)
 class LessonsPage:
-    """The lessons of this store, and the link to those that people of this server have saved."""
+    """The lessons of this store, and the link to the lessons that people of this server have saved."""
 
     lessons: Sequence[Lesson]
     saved: str

@@ -41,7 +41,7 @@ from store.phrases import as_label, many
 from store.schema.model import head_name
 
 TITLE = "Heads of all models"
-#: Rows of the table at most; the file has all heads.
+#: Most rows of the table; the file has all heads.
 LISTED = 200
 _ABOUT = (
     "Each dot is a head, with the colour and shape of its model. Numbers are those that all models have: means over all queries of "
@@ -61,15 +61,15 @@ class EveryHead:
     Attributes
     ----------
     models
-        Titles of the models by their keys; of a model that is not in the store the title is the key.
+        Titles of the models by their keys; the key of a model that is not in the store is its title.
     trees
-        Keys of these.
+        Keys of the models that are not in the store.
     corpora
-        How many corpora they were run on.
+        Number of corpora that the models were run on.
     model
         Key of the model of each head: (head,).
     layer, head
-        0-based: (head,).
+        Layer and number of each head, from 0: (head,).
     scores
         Every number that all models have, by its name in a link.
     """
@@ -84,7 +84,7 @@ class EveryHead:
 
     @property
     def counted(self) -> str:
-        """How many heads and models there are, and of models with different sentences what differs."""
+        """A caption: numbers of heads and models, and what differs between models on several corpora."""
         corpora = f" on {self.corpora} corpora: their text or wordpieces differ" if self.corpora > 1 else ""
         read = int(np.isin(self.model, list(self.trees)).sum())
         other = f" {read:,} are read from HeadVis: means over tokens, not over sentences." if read else ""
@@ -93,7 +93,7 @@ class EveryHead:
 
 @dataclass(frozen=True, eq=False)
 class ShownModels:
-    """What the page shows; `alone` is why there is no other model in a store of one, `waits` the part whose numbers are counted first."""
+    """What the page shows; `alone` says why there is no second model, `waits` is the part whose numbers are still to be counted."""
 
     state: LinkState
     every: EveryHead
@@ -115,14 +115,14 @@ def every_head(snapshot: Snapshot) -> EveryHead:
 
 
 def shown_heads(snapshot: Snapshot, trees: Sequence[Tree], counted: NDArray[np.float64] | None = None) -> EveryHead:
-    """Those of the snapshot and of the trees; numbers that are counted when they are chosen, (metric, head), are NaN before."""
+    """The heads of the snapshot and of the trees; `counted` has metrics that are counted on demand, (metric, head), NaN by default."""
     every = every_head(snapshot)
     values = np.full((len(COUNTED), len(every.model)), np.nan) if counted is None else counted
     return reduce(_with_tree, trees, with_counted(every, values))
 
 
 def with_counted(every: EveryHead, values: NDArray[np.float64]) -> EveryHead:
-    """The heads with values of `COUNTED`, too: (metric, head)."""
+    """The heads, with the values (metric, head) of `COUNTED` added."""
     counted = {
         name: Score(metric.title, metric.unit, own) for (name, metric), own in zip(COUNTED.items(), values, strict=True)
     }
@@ -169,14 +169,14 @@ def read(context: Context) -> ShownModels:
 
 
 def read_counted(context: Context) -> ShownModels:
-    """The same with the numbers that are counted when they are chosen."""
+    """The heads of all models and the numbers of the link, with the metrics that are counted on demand."""
     counted = context.served_store.service(CountedMetrics).of_every_head(context.snapshot)
     every = shown_heads(context.snapshot, context.served_store.service(Trees).trees, counted)
     return ShownModels(context.state, every, _chart(context.corpus, context.state, every))
 
 
 def _is_counted(chart: HeadScatter) -> bool:
-    """Whether a number is shown that is counted when it is chosen."""
+    """Whether the chart shows a metric that is counted on demand."""
     return not COUNTED.keys().isdisjoint((chart.across, chart.up, chart.tint, chart.sized))
 
 
@@ -196,7 +196,7 @@ def _chart(corpus: Corpus, state: LinkState, every: EveryHead) -> HeadScatter:
 
 
 def _groups(every: EveryHead) -> list[DotGroup]:
-    """The heads of each model: colours and shapes repeat in other pairs."""
+    """The dots of each model: colours and shapes repeat in other pairs."""
     colours = len(KIND_COLOURS)
     line = {"color": QUIET, "width": 1}
     return [
@@ -215,7 +215,7 @@ def _groups(every: EveryHead) -> list[DotGroup]:
 
 
 def choices(shown: ShownModels) -> Choices:
-    """The names of the two numbers that are shown, and of those without a choice."""
+    """Names of the shown numbers, and of the default ones."""
     current, defaults = (axes_of(state, shown.every.scores) for state in (shown.state, LinkState(page="models")))
     return dict(zip(AXES, current, strict=True)), dict(zip(AXES, defaults, strict=True))
 
@@ -243,7 +243,7 @@ def draw_heads(shown: ShownModels) -> list[object]:
 
 
 def _table(state: LinkState, every: EveryHead, chart: HeadScatter, file: Mapping[str, str | None]) -> list[object]:
-    """The heads in the box, those with the largest number upwards first."""
+    """The table of the heads in the box, the largest number of the vertical axis first."""
     inside = np.ones(len(every.model), bool) if chart.inside is None else chart.inside
     heads = np.flatnonzero(inside)
     heads = heads[np.argsort(-np.nan_to_num(chart.y.values[heads], nan=-np.inf), kind="stable")]
@@ -260,7 +260,7 @@ def _table(state: LinkState, every: EveryHead, chart: HeadScatter, file: Mapping
     )
     count = f"{which} by {chart.y.title}, largest first." if rows else "No head lies in the box. Clear the box."
     table = stacked_cells(["head", "model", *titles], rows, set(titles))
-    # As high as with all heads: a box moves nothing below.
+    # The table is as high as with all heads: a box moves nothing below it.
     room = {"minHeight": f"min(420px, {ROW * (len(every.model) + 1)}px)"}
     return [
         html.H2("Heads in the box" if chart.inside is not None else "All heads"),
@@ -285,7 +285,7 @@ def scores_table(every: EveryHead) -> Table:
 
 
 def register(server: Flask, served_store: ServedStore) -> None:
-    """Add the route of the file; `model` of its address is one of the models, `counted=1` adds what is counted when it is chosen."""
+    """Add the route of the file; `model` in its address is any of the models, `counted=1` adds the metrics counted on demand."""
 
     @server.get(f"{BASE}/models/scores.{FORM}")
     def scores_of_models(snapshot: str, model: str, form: str) -> Response:

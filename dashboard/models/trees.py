@@ -1,6 +1,6 @@
-"""Heads by the metrics of HeadVis: those of other models that page Models shows beside the store, and metrics that are counted of all models.
+"""Metrics of HeadVis: heads of other models, which page Models shows beside the store, and metrics that are counted for all models.
 
-The store does not hold two of the metrics: they are counted once a reader chooses one, then shared by all readers.
+The store lacks two of the metrics: both are counted once a reader chooses one, then shared by all readers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,14 +19,14 @@ from store.head_numbers import HeadNumbers
 from store.headvis import layer_attention, read_headvis
 from store.kernels.headvis import METRICS
 
-#: A statistic of the store, and the metric of HeadVis that it is shown beside.
+#: Statistics of the store -> the metrics of HeadVis that page Models shows beside them.
 METRIC_OF = {
     "to_previous": "prev_token_score",
     "to_self": "self_attention_score",
     "entropy": "pattern_entropy",
     "distance": "qk_distance",
 }
-#: Sentences of a model that are counted, the first: a uniform sample. 72 heads take 2 s of a processor for each thousand of them.
+#: Most sentences counted for a model: the first, a uniform sample. 72 heads take 2 s of a processor for a thousand sentences.
 MOST_SENTENCES = 2_000
 #: Bytes of the files that all processes of a server share.
 BUDGET = 8 << 20
@@ -34,11 +34,11 @@ BUDGET = 8 << 20
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """The heads of a model that is not in the store; its title has a space, so no key of a model is like it."""
+    """The heads of a model that is not in the store; its title has a space, so no key of a model equals it."""
 
     title: str
     numbers: HeadNumbers
-    #: Metrics that the store does not hold, by their names in a link, (layer, head) each: those that the tree has.
+    #: Metrics of the tree that the store lacks, by their names in a link: (layer, head) each.
     counted: Mapping[str, NDArray[np.float64]]
 
     @property
@@ -50,13 +50,13 @@ class Tree:
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """Those of a server."""
+    """The trees that a server shows."""
 
     trees: tuple[Tree, ...] = ()
 
     @classmethod
     def of(cls, _served_store: ServedStore) -> Self:
-        """None, unless the server is given some."""
+        """No trees, unless the server is given some."""
         return cls()
 
 
@@ -84,7 +84,7 @@ class Metric(NamedTuple):
     unit: str
 
 
-#: By their names in a link, see `SCORES` of `dashboard/web/state.py`.
+#: Metrics that are counted on demand, by their names in a link; see `SCORES` of `dashboard/web/state.py`.
 COUNTED: Mapping[str, Metric] = {
     "distance_variance": Metric("qk_distance_variance", "variance of attention distance", ""),
     "induction": Metric("induction_score", "induction (HeadVis)", "share"),
@@ -98,7 +98,7 @@ _ROWS = [[*METRICS].index(metric.name) for metric in COUNTED.values()]
 
 
 class CountedMetrics:
-    """The metrics of models, in the files of a `folder` that all processes of the server share."""
+    """The metrics of `COUNTED` for models, in the files of a `folder` that all processes of the server share."""
 
     def __init__(self, folder: Path, *, sentences: int = MOST_SENTENCES) -> None:
         self._results: SharedResults[NDArray[np.float64]] = SharedResults(DiskCache(folder / "headvis", BUDGET))
@@ -106,11 +106,11 @@ class CountedMetrics:
 
     @classmethod
     def of(cls, served_store: ServedStore) -> Self:
-        """Those of a served store, in the folder of its server."""
+        """The counted metrics of a served store, in the folder of its server."""
         return cls(served_store.folder)
 
     def of_every_head(self, snapshot: Snapshot) -> NDArray[np.float64]:
-        """Metrics of the heads of all models, one model after the other: (metric, head). What nobody has asked for is counted."""
+        """Metrics of the heads of all models, one model after the other: (metric, head). Metrics that no file holds yet are counted."""
         found = {key: self._find(snapshot, key) for key in snapshot.models}
         layers = [
             (key, layer)

@@ -1,1 +1,1 @@
-"""What the server says of itself: health, metrics, the access log, and the last hour."""
+"""Monitoring of a server: health, metrics, the access log, and the last hour."""

@@ -19,7 +19,7 @@ from flask import has_request_context, request
 
 #: Seconds between two reports on repeated lines.
 INTERVAL = 60.0
-#: Characters of a line, without a traceback.
+#: Most characters of a line, without a traceback.
 LONGEST = 400
 #: Key of the WSGI environment: the id of a request, in its answer, in the access log, and in lines on it.
 REQUEST_ID = "headscape.request_id"
@@ -27,12 +27,12 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 log = logging.getLogger("headscape")
 #: The file that stands for standard output.
 STDOUT = "-"
-#: Characters of a path, and of a name, that a line holds.
+#: Most characters of a path, and of a name, in a line.
 LONGEST_PATH, LONGEST_NAME = 500, 100
 
 
 def configure() -> None:
-    """Let every logger of this process count repeated lines; what is no warning is written of our own alone."""
+    """Let every logger of this process count repeated lines; only our own loggers write records below a warning."""
     logging.basicConfig(level=logging.WARNING, handlers=[CountingHandler()], force=True)
     log.setLevel(logging.INFO)
 
@@ -52,7 +52,7 @@ class Repeated:
 
 
 class Lines(logging.Formatter):
-    """One line per record, and its traceback below: nothing that a client sends can end a line."""
+    """Formats a record as one line, with its traceback below: nothing that a client sends can end a line."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
         """The line of a record, without control characters, and truncated."""
@@ -130,7 +130,7 @@ class Entry:
     id
         The request's id, which the answer has as `X-Request-ID`.
     user
-        Who sent it; `local` where nobody signs in.
+        Name of the sender; `local` where nobody signs in.
     peer
         Address of the client.
     route
@@ -158,14 +158,14 @@ class Entry:
 class AccessLog:
     """Appends entries to a file, in one write each, so that all processes of a server share it.
 
-    The file is opened for each: one that was moved away is made anew, as logrotate needs it, without a signal.
+    Each entry opens the file: after logrotate has moved it away, a new one is made, without a signal.
     """
 
     def __init__(self, file: str) -> None:
         self._file = file
 
     def write(self, entry: Entry) -> None:
-        """Append an entry. Where the disk is full it is lost, and the request is answered all the same."""
+        """Append an entry. Where the disk is full the entry is lost, and the request is answered all the same."""
         line = entry.line(datetime.now(UTC)) + "\n"
         try:
             self._append(line)
@@ -182,7 +182,7 @@ class AccessLog:
 
 
 def private(file: str, flags: int) -> int:
-    """Open a file; one that is made is for this user and its group alone: it names people."""
+    """Open a file; a new file is for this user and its group alone, because it names people."""
     return os.open(file, flags, 0o640)
 
 

@@ -1,11 +1,11 @@
-"""Counts and times of a server, in the format of Prometheus; those of all its workers together.
+"""Counts and times of a server, of all its workers together, in the format of Prometheus.
 
 Workers write them into files of the folder that they share (prometheus-client's multiprocess mode). A worker writes the
-files of its place, which its successor writes on: there are no more files and labels than there were workers at once.
+files of its place, and its successor continues them: there are only as many files and labels as workers at one time.
 
-prometheus-client maps a file that it has only made long. A page of it that the disk has no room for then ends the process
-by SIGBUS, and so each worker that takes its place. Here the room is taken before the file is mapped, for every worker when
-the server starts, and is never given back. A series that finds no more room is counted where nobody reads it.
+prometheus-client maps a file whose length it has set without room on the disk. Where a page then finds no room, SIGBUS ends the
+worker, and each worker that takes its place. Here the room is taken before a file is mapped, for every worker when the server
+starts, and is never given back. A series without room is counted in a place that nobody reads.
 """
 
 import logging
@@ -30,16 +30,16 @@ SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"})
 OTHER = "other"
 BUSY = 503
-#: Where prometheus-client looks for the folder of its files.
+#: Environment variable that names the folder of prometheus-client's files.
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 log = logging.getLogger("headscape")
-#: Bytes of a file at first: those that prometheus-client makes it long. It doubles them.
+#: Bytes of a new file, as in prometheus-client, which doubles the size when a file is full.
 FILE_BYTES = 1 << 16
 #: The files of a worker's place, as prometheus-client names them.
 KINDS = ("counter", "histogram", "gauge_liveall", "gauge_livesum")
-#: Of these, what only a living worker has.
+#: Pattern of the kinds that only a living worker has.
 OF_LIVING = "gauge_live*"
-#: Bytes of a value with its time, and of the length of a key and what fills it up.
+#: Bytes of a value with its time, and of a key's length and padding.
 VALUE, AROUND = 16, 12
 
 
@@ -76,7 +76,7 @@ class Metrics(Meter):
         self._connections = gauge("headscape_open_connections", "Open connections of a worker.")
 
     def answered(self, route: str, method: str, status: int, seconds: float) -> None:
-        """Count a request. `route` is a name of the code's, never a path of a client's."""
+        """Count a request. `route` is a name from the code, never a path from a client."""
         method = method if method in METHODS else OTHER
         self._requests.labels(route, method, f"{status // 100}xx").inc()
         self._seconds.labels(route).observe(seconds)
@@ -92,7 +92,7 @@ class Metrics(Meter):
         self._waits.labels(queue).observe(seconds)
 
     def left(self, queue: str) -> None:
-        """Count a reader who waits no more, and whose turn has ended."""
+        """Count a reader as gone, who neither waits any more nor has a turn."""
         self._waiting.labels(queue).dec()
 
     def refused(self, queue: str) -> None:
@@ -100,7 +100,7 @@ class Metrics(Meter):
         self._refusals.labels(queue).inc()
 
     def looked_up(self, hits: int, misses: int) -> None:
-        """Count results that the cache had, and that it lacked, since the last time."""
+        """Count results that the cache had, and that it lacked, since the last call."""
         self._hits.inc(hits)
         self._misses.inc(misses)
 
@@ -115,7 +115,7 @@ class Metrics(Meter):
         return self._own.collect() if self._folder is None else MultiProcessCollector(None, str(self._folder)).collect()
 
     def text(self, *more: Metric) -> bytes:
-        """What Prometheus reads: these metrics, and more."""
+        """The text that Prometheus reads: these metrics, and more."""
         return generate_latest(_Collected([*self.collect(), *more]))
 
 
@@ -131,9 +131,9 @@ class _Collected(CollectorRegistry):
 
 
 def share_metrics(folder: Path) -> tuple[Metrics, IO[str] | None]:
-    """The metrics of this worker, which others can read in the folder, and its place: a file that stays open as long as it lives.
+    """The metrics of this worker, which others read in the folder, and its place: a file that stays open while the worker lives.
 
-    Where the disk has no room for them, they are of this worker alone, without a place. Call it in the worker, once, with the
+    Where the disk has no room, the metrics are of this worker alone, without a place. Call it in the worker, once, with the
     folder in the variable of prometheus-client.
     """
     place: IO[str] | None = None
@@ -152,7 +152,7 @@ def share_metrics(folder: Path) -> tuple[Metrics, IO[str] | None]:
 
 
 def forget_dead(folder: Path) -> None:
-    """Remove what only a living worker has, such as its memory, of places without a worker."""
+    """Clear the metrics that only a living worker has, such as its memory, in places without a worker."""
     for path in folder.glob("worker-*"):
         with path.open("a") as place:
             if locked(place):
@@ -170,7 +170,7 @@ def _free_place(folder: Path) -> tuple[int, IO[str]]:
 
 
 class AllocatedFile(MmapedDict):
-    """A file of values. Where the disk has no room for more series, it keeps those that it has."""
+    """A file of values. Where the disk has no room for more series, the file keeps the series that it has."""
 
     def __init__(self, filename: str, read_mode: bool = False) -> None:
         if not read_mode:
@@ -184,7 +184,7 @@ class AllocatedFile(MmapedDict):
         if not self._full and beyond > self._capacity:
             self._full = not self._grow()
         if self._full:
-            self._positions[key] = self._capacity - VALUE  # beyond what is read
+            self._positions[key] = self._capacity - VALUE  # beyond the part that is read
         else:
             super()._init_value(key)
 
@@ -199,7 +199,7 @@ class AllocatedFile(MmapedDict):
 
 
 def take_places(folder: Path, workers: int) -> None:
-    """Take the room of so many workers, as far as the disk has it."""
+    """Take room on the disk for the files of `workers` workers, as far as there is room."""
     with suppress(OSError):
         for place in range(workers):
             for kind in KINDS:
@@ -208,7 +208,7 @@ def take_places(folder: Path, workers: int) -> None:
 
 
 def take_room(file: Path, size: int) -> None:
-    """Make a file at least so long, with room on the disk for all of it. Where there is none, it stays as it is."""
+    """Make a file at least `size` bytes long, with room on the disk for all of it. OSError without room; the file then stays."""
     with file.open("ab") as opened:
         before = opened.tell()
         if size <= before:
@@ -219,24 +219,24 @@ def take_room(file: Path, size: int) -> None:
             else:  # macOS
                 opened.write(bytes(size - before))
         except OSError:
-            if not before:  # an empty file is none that prometheus-client can read
+            if not before:  # prometheus-client cannot read an empty file
                 file.unlink()
             raise
 
 
 def forget(folder: Path, place: int) -> None:
-    """Empty what only a living worker has; its room is kept."""
+    """Clear the metrics that only a living worker has; the files keep their room."""
     for file in folder.glob(f"{OF_LIVING}_{place}.db"):
         with file.open("r+b") as opened:
             opened.write(bytes(file.stat().st_size))
 
 
 def use_place(number: int) -> None:
-    """Let metrics that are made from now on be in the files of a place, in the folder that prometheus-client's variable names."""
+    """Keep metrics that are made from now on in the files of a place, in the folder that prometheus-client's variable names."""
     values.MmapedDict = AllocatedFile  # type: ignore[attr-defined]
     values.ValueClass = values.MultiProcessValue(lambda: number)
 
 
 def use_own() -> None:
-    """Let metrics that are made from now on be of this process alone."""
+    """Keep metrics that are made from now on in this process alone."""
     values.ValueClass = values.MutexValue

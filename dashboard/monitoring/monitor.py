@@ -1,7 +1,7 @@
-"""What measures one application: every request, its worker every second, the store, its last hour; and the routes that say it.
+"""Measurements of one application: every request, its worker every second, the store, its last hour; and the routes that report them.
 
-The last hour is a sample of the metrics now and then, in one small file that all workers read. Every request gets an id; its answer is measured
-and noted in the metrics and in the access log.
+The last hour is samples of the metrics at intervals, in one small file that all workers read. Every request gets an id; its
+answer is measured and noted in the metrics and in the access log.
 """
 
 import json
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 #: Keys of the WSGI environment: the name of the route, and of the person who sends the request.
 ROUTE, USER = "headscape.route", "headscape.user"
-#: The route of what no route answers.
+#: Name of the route of requests that no route answers.
 NO_ROUTE = "none"
 HEADER = "X-Request-ID"
 NO_PROXIES = AddressList()
-#: An id that a proxy may give.
+#: Form of a request's id that a proxy may give.
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 log = logging.getLogger("headscape")
 #: Seconds between two measurements of a worker.
@@ -102,7 +102,7 @@ class WatchedApplication:
 
 
 class WatchedAnswer:
-    """What is known of an answer: its status, and the length of its body, which is counted where no header says it."""
+    """Status of an answer, and length of its body, which is counted where no header says it."""
 
     def __init__(self, request_id: str, start_response: "StartResponse") -> None:
         self.began = perf_counter()
@@ -119,7 +119,7 @@ class WatchedAnswer:
         return self._start(status, [*headers, (HEADER, self._id)], *error)
 
     def counted(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """The same chunks; their bytes are counted."""
+        """The chunks of the answer, unchanged; their bytes are counted."""
         for chunk in chunks:
             self.sent += len(chunk)
             yield chunk
@@ -131,7 +131,7 @@ def _closing(chunks: Iterable[bytes]) -> list[Callable[[], None]]:
 
 
 def name_requests(server: Flask) -> None:
-    """Note the route and the sender of every request, for whom watches them."""
+    """Note the route and the sender of every request, for `WatchedApplication`."""
 
     def note(response: Response) -> Response:
         request.environ[ROUTE] = request.endpoint or NO_ROUTE
@@ -158,7 +158,7 @@ class Monitor:
 
     @classmethod
     def of(cls, served_store: ServedStore) -> "Monitor":
-        """That of a served store without a server: of this process alone."""
+        """The monitor of a served store without a server: it measures this process alone."""
         return cls(served_store)
 
     def text(self) -> bytes:
@@ -166,7 +166,7 @@ class Monitor:
         return self.metrics.text(*store_metrics(self._served_store))
 
     def start(self, connections: Callable[[], int]) -> None:
-        """Measure this worker from now on. One of the workers adds to the history, and another one when it has ended."""
+        """Measure this worker from now on. One of the workers adds to the history; when it has ended, another one does."""
         Thread(target=self._measure, args=(connections,), name="monitor", daemon=True).start()
 
     def measure(self, connections: int) -> None:
@@ -198,7 +198,7 @@ class Monitor:
 
 @contextmanager
 def _going_on() -> Iterator[None]:
-    """Log what fails, so that the next measurement is made all the same."""
+    """Log a failure, so that the next measurement is made all the same."""
     try:
         yield
     except Exception:
@@ -212,7 +212,7 @@ class Sample:
     Attributes
     ----------
     classes
-        Requests by the upper limit of their class of latency, each with those of the classes below.
+        Requests by the upper limit of their class of latency; each number includes the classes below.
     busy, failed
         Answers with status 503, and with another 5xx.
     resident
@@ -233,7 +233,7 @@ class Sample:
 
 
 def sample(metrics: Iterable[Metric], *, age: float | None, stage: str, now: float | None = None) -> Sample:
-    """The sample of metrics that were collected."""
+    """A sample from collected metrics."""
     totals: dict[str, float] = {}
     classes: dict[str, float] = {}
     resident: dict[str, float] = {}
@@ -262,7 +262,7 @@ def sample(metrics: Iterable[Metric], *, age: float | None, stage: str, now: flo
 
 
 class History:
-    """Samples in a file, `most` of them; one process writes them."""
+    """The last `most` samples, in a file that one process writes."""
 
     def __init__(self, folder: Path, most: int = MOST_SAMPLES) -> None:
         self._file, self._most = folder / "history.json", most
@@ -303,7 +303,7 @@ def classes_between(earlier: Sample, later: Sample) -> list[tuple[float, float]]
 
 
 def store_metrics(served_store: ServedStore) -> Iterator[Metric]:
-    """The metrics as they are now. Where the store cannot be read, its age is missing."""
+    """Metrics of the store, its ingest and the process for typed sentences. Where the store cannot be read, its age is missing."""
     age = snapshot_age(served_store)
     yield _gauge("headscape_ready", "Whether the newest snapshot can be opened.", int(age is not None))
     if age is not None:

@@ -9,17 +9,17 @@ from functools import cache
 from pathlib import Path
 
 ASSETS = Path(__file__).parents[1] / "assets"
-#: What draws each kind of widget, and the sheets that it needs.
+#: Module of every widget; then, for each kind of widget, the module that draws it and its style sheets.
 WIDGET = "notebook/widget.mjs"
 KINDS = {
     "sentence": ("notebook/sentence.mjs", ("style.css", "sentence.css", "notebook.css")),
     "points": ("notebook/points.mjs", ("style.css", "points.css", "window.css", "notebook.css")),
 }
-#: Forms of the modules; `tests/test_assets.py` has no others.
+#: Forms of imports, exports and comments in the modules; `tests/test_assets.py` allows no others.
 IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";$', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|class) (\w+))", re.MULTILINE)
 COMMENT = re.compile(r"^[ \t]*(?://.*|/\*(?:(?!\*/)[\s\S])*\*/)\n", re.MULTILINE)
-#: A sheet that styles a page styles the root of a widget instead.
+#: Replacements in a style sheet: styles for a page become styles for the root of a widget.
 ROOTS = (
     (re.compile(r':root\[data-mantine-color-scheme="dark"\]'), ':host([data-mantine-color-scheme="dark"])'),
     (
@@ -46,7 +46,7 @@ def script(entry: str) -> str:
 
 
 def _functions(*entries: Path) -> tuple[list[str], dict[Path, str]]:
-    """The modules and those that they import as constants, each after those that it imports, and their names."""
+    """Modules and their imports as constants, each after the modules that it imports; and the names of the constants."""
     sources: dict[Path, str] = {}
     for entry in entries:
         _collected(entry, sources)
@@ -64,7 +64,7 @@ def style(kind: str) -> str:
 
 
 def _collected(path: Path, sources: dict[Path, str]) -> dict[Path, str]:
-    """Text of each module by its file, each after those that it imports."""
+    """Text of each module by its file, each after the modules that it imports."""
     text = path.read_text("utf-8")
     for found in IMPORT.finditer(text):
         imported = (path.parent / found[2]).resolve()

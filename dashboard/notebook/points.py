@@ -25,9 +25,9 @@ from store.repository.history import SHORT_ID
 from store.schema.model import ROLES, head_name
 from store.schema.pictures import ViewName
 
-#: Beginning of the URLs of what a widget holds (assets/notebook/points.mjs).
+#: Beginning of the URLs of data in a widget (assets/notebook/points.mjs).
 BASE = "headscape:"
-#: Bytes of the points of all heads.
+#: Most bytes of the points of all heads.
 MOST_BYTES = 400_000
 #: Pixels of a panel in a still picture, and between panels.
 SIDE, SMALL_SIDE, GAP = 420, 64, 2
@@ -35,7 +35,7 @@ SIDE, SMALL_SIDE, GAP = 420, 64, 2
 
 @dataclass(frozen=True, eq=False)
 class DrawnPoints:
-    """The first tokens of a corpus in a view, in one head or, without one, in all."""
+    """The first tokens of a corpus in a view, in one head or, without `head`, in all heads."""
 
     corpus: Corpus
     view: str
@@ -53,12 +53,12 @@ class DrawnPoints:
 
     @cached_property
     def _places(self) -> NDArray[np.float32]:
-        """(panel, token, role, component), 0 to 1."""
+        """Positions (panel, token, role, component), 0 to 1."""
         return self._points.places(self.view)
 
     @property
     def title(self) -> str:
-        """Heads, tokens and picture."""
+        """The title: heads, tokens and picture."""
         corpus = self.corpus
         of = head_name(self.layer, self.head) if self.layer is not None and self.head is not None else "all heads"
         drawn = f"the first {self.tokens:,} of {corpus.counted_tokens:,} tokens"
@@ -102,7 +102,7 @@ class DrawnPoints:
 
     @property
     def _drawn_tokens(self) -> dict[str, Any]:
-        """What the cards of points say: of each token its wordpiece by number, its position and its sentence."""
+        """Content of the cards of points: wordpiece (by number), position and sentence of each token."""
         rows, tokens = self._points.rows, self.corpus.tokens
         pieces = [(piece.name, piece.spaced) for piece in self.corpus.pieces(tokens.isel(token=rows))]
         different = {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
@@ -121,12 +121,12 @@ class DrawnPoints:
 
     @property
     def start(self) -> State:
-        """Nothing is selected."""
+        """The first state: nothing is selected."""
         chosen = {"lasso": None, "token": None, "role": ROLES[0], "at": None}
         return {"layer": self.layer, "head": self.head, **chosen}
 
     def checked(self, state: State) -> State:
-        """Drawn tokens, and the drawn head or any; a region is of a drawn head in this view."""
+        """A state of drawn tokens and heads, and a region of a drawn head in this view; StoreError otherwise."""
         layers = range(self.corpus.layers) if self.layer is None else range(self.layer, self.layer + 1)
         heads = range(self.corpus.heads) if self.head is None else range(self.head, self.head + 1)
         self._check_region(state["lasso"], layers, heads)
@@ -147,7 +147,7 @@ class DrawnPoints:
             )
 
     def answer(self, state: State) -> dict[str, Any]:
-        """Which points are in the region, and the lines of the clicked one."""
+        """Mask of the points in the region, and the lines of the clicked point."""
         of = {name: state[name] for name in ("lasso", "token", "role")}
         if not self._is_one:
             return {"of": of}
@@ -156,7 +156,7 @@ class DrawnPoints:
         return {"of": of, **mask, **({} if state["token"] is None else {"focus": self._focus(state)})}
 
     def _inside(self, lasso: str | None) -> NDArray[np.bool_] | None:
-        """Which points are in a region (token, role); None without one."""
+        """Whether each point is in a region: (token, role); None without a region."""
         region = Lasso.parse(lasso) if lasso else None
         return None if region is None else self._points.inside(region)
 
@@ -165,7 +165,7 @@ class DrawnPoints:
         return focus(self.corpus, self.view, point, top=TOP, least=LEAST, lines="point", near=NEAR)
 
     def _chosen(self, state: State) -> list[tuple[int, str]]:
-        """The selected points, by the number of their token and their role: those in the region, or else the clicked one."""
+        """The selected points, by the number of their token and their role: the points in the region, or else the clicked point."""
         inside = self._inside(state["lasso"])
         if inside is not None:
             return [(int(token), ROLES[role]) for token, role in np.argwhere(inside)]
@@ -191,7 +191,7 @@ class DrawnPoints:
         return DataFrame(columns)
 
     def still(self, state: State) -> tuple[str, str]:  # noqa: ARG002
-        """The points without what is selected."""
+        """A still picture of the points, without the selection."""
         side, columns = (SIDE, 1) if self._is_one else (SMALL_SIDE, self.corpus.heads)
         png = draw_panels(self._places, columns=columns, side=side, gap=GAP, scheme="light")
         return "image/png", b64encode(png).decode()

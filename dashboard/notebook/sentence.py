@@ -22,12 +22,12 @@ from store.repository.errors import is_integer
 from store.schema.model import ROLES, head_name
 from store.text import Window
 
-#: The views, as page Sentence has them.
+#: The views, as on page Sentence.
 SHOWN = ("head", "model", "matrix", "neuron")
 
 
 def start_of(show: str, layer: int, heads: Sequence[int]) -> State:
-    """What a reader sees at first in a view of these heads of a layer: all tokens, none of them selected."""
+    """The first state of a view of these heads of a layer: all tokens are shown, none is selected."""
     return {
         "show": show,
         "layer": layer,
@@ -46,18 +46,18 @@ def start_of(show: str, layer: int, heads: Sequence[int]) -> State:
 
 @dataclass(frozen=True, eq=False)
 class DrawnSentence:
-    """A sentence of a model, and what is shown of it at first.
+    """A sentence of a model, and the view that is shown first.
 
     Attributes
     ----------
     name
-        Of the model.
+        Name of the model.
     show
         A view of `SHOWN`.
     heads
         Heads of the layer whose lines are drawn.
     first
-        Of a long sentence, the first shown token.
+        First shown token of a long sentence.
     """
 
     name: str
@@ -69,7 +69,7 @@ class DrawnSentence:
 
     @property
     def title(self) -> str:
-        """Model and text."""
+        """The title: model and text."""
         return f"Attention of {self.name} in “{self.sentence.text}”"
 
     @property
@@ -87,7 +87,7 @@ class DrawnSentence:
 
     @property
     def _source(self) -> str:
-        """How exact the weights in the picture are, and of a long sentence which tokens are shown."""
+        """A note on how exact the weights in the picture are, and on which tokens of a long sentence are shown."""
         exact = (
             f"{self.name}; weights in the picture are within {self._weights.error:.1g}, widget.pattern has them exactly"
         )
@@ -128,11 +128,11 @@ class DrawnSentence:
 
     @property
     def start(self) -> State:
-        """All tokens, none of them selected."""
+        """The first state: all tokens are shown, none is selected."""
         return start_of(self.show, self.layer, self.heads)
 
     def checked(self, state: State) -> State:
-        """Layers and heads of the model, shown tokens, and choices of the controls."""
+        """A state of layers and heads of the model, shown tokens, and choices of the controls; StoreError otherwise."""
         (layers, heads), window = self.sentence.query.shape[:2], self.window
         shown = range(window.first, window.stop)
         choices = {
@@ -176,7 +176,7 @@ class DrawnSentence:
         return DataFrame(rows, columns=["role", "position", "wordpiece", "sentence"])
 
     def still(self, state: State) -> tuple[str, str]:
-        """The lines of the shown layer."""
+        """A still picture: the lines of the shown layer."""
         hidden = PatternOptions(pair=state["pair"], special=state["special"], hide=tuple(state["hidden"]))
         units, keys = (self._within(column) for column in unhidden_units(self.sentence, hidden))
         pattern = self._pattern[state["layer"]]
@@ -219,5 +219,5 @@ def sentence_widget(
 
 
 def _has(number: object, count: int) -> bool:
-    """Whether so many layers, or heads, have one of this number."""
+    """Whether `number` is a whole number from 0 to `count` - 1."""
     return is_integer(number) and number in range(count)

@@ -1,4 +1,4 @@
-"""What a reader of a widget chose. A program may set it too: what is not there is refused before anything is drawn of it."""
+"""The state of a widget: what its reader chose. A program may set it too: impossible values are refused before anything is drawn."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ State = dict[str, Any]
 
 @dataclass(frozen=True)
 class Choice:
-    """What a part of a state may be: a number of a range or one of some texts.
+    """Allowed values of a part of a state: the numbers of a range, or some texts.
 
     Attributes
     ----------
     several
-        Whether it is a list of such.
+        Whether the part is a list of these values.
     optional
-        Whether it may be None.
+        Whether the part may be None.
     """
 
     of: range | Sequence[str]
@@ -27,7 +27,7 @@ class Choice:
     optional: bool = False
 
     def checked(self, name: str, value: Any) -> Any:
-        """The value, its numbers as JSON has them; StoreError where it is not one of these."""
+        """The value, with numbers that JSON can write; StoreError where the value is not allowed."""
         if value is None and self.optional:
             return None
         is_list = isinstance(value, Iterable) and not isinstance(value, str)
@@ -51,5 +51,5 @@ class Choice:
 
 
 def checked(state: State, choices: Mapping[str, Choice]) -> State:
-    """The state with each of these parts as it may be; StoreError where one is not."""
+    """The state after a check of each of these parts; StoreError where a value is not allowed."""
     return state | {name: choice.checked(name, state[name]) for name, choice in choices.items()}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dashboard.sentence.sentence import Unit
 from dashboard.ui.theme import PALETTE, head_colours
 
-#: Lines that are drawn at most, the strongest.
+#: Most lines that are drawn: the strongest weights.
 LINES = 200
 #: Pixels of a row, between the columns, of a letter (about), and around the picture.
 ROW, APART, LETTER, MARGIN = 22, 260, 8.5, 16
@@ -20,7 +20,7 @@ INK, GROUND = PALETTE["light"]["ink"], PALETTE["light"]["background"]
 def sentence_svg(
     title: str, units: Sequence[Unit], keys: Sequence[Unit], pattern: NDArray[np.float32], heads: Sequence[int]
 ) -> str:
-    """An SVG of weights (head, query, key) between two columns of tokens. Their names are text, whatever they are."""
+    """An SVG of weights (head, query, key) between two columns of tokens. The names of tokens are always text, never markup."""
     left = MARGIN + LETTER * max([4, *(len(unit.name) for unit in units)])
     width = left + APART + LETTER * max([4, *(len(key.name) for key in keys)]) + MARGIN
     height = 2 * ROW + ROW * max(len(units), len(keys)) + MARGIN
@@ -46,7 +46,7 @@ def _middle(row: int) -> float:
 
 
 def _text(x: float, y: float, anchor: str, text: str) -> str:
-    """Control characters are no XML, whatever a tokenizer makes of a text."""
+    """A text in the SVG; control characters, which are no XML, are replaced."""
     shown = escape("".join(letter if letter.isprintable() else "\ufffd" for letter in text))
     at = f'x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}" dominant-baseline="central"'
     return f'<text {at} fill="{INK}" xml:space="preserve">{shown}</text>'

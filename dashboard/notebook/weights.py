@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from dashboard.sentence.sentence import Sentence
 from store.text import Window
 
-#: Bytes of a cell's weights; a notebook writes them as base64, a third longer.
+#: Most bytes of a cell's weights; a notebook writes them as base64, a third longer.
 MOST_BYTES = 575_000
-#: Levels between no attention and all of it, the most exact first. The last but two are as exact as the screen.
+#: Numbers of levels between no attention and all of it, the most exact first. From 255 up they are as exact as the screen.
 LEVELS = (65_535, 4_095, 1_023, 255, 127, 63)
-#: Levels of a sentence for which no others fit.
+#: Levels of a sentence for which none of `LEVELS` fits.
 FEWEST = 255
 
 
@@ -26,7 +26,7 @@ class PackedWeights:
 
     @property
     def error(self) -> float:
-        """What a weight may differ in."""
+        """Largest error of a weight."""
         return 0.5 / self.levels
 
 
@@ -37,10 +37,10 @@ def window_pattern(sentence: Sentence, window: Window) -> NDArray[np.float32]:
 
 
 def pack_weights(pattern: NDArray[np.float32], most: int = MOST_BYTES) -> PackedWeights:
-    """The weights of all heads (layer, head, query_token, key_token), in at most so many bytes where some levels fit.
+    """The weights of all heads (layer, head, query_token, key_token), in at most `most` bytes where some of `LEVELS` fit.
 
-    A key that many queries attend to alike is a run of like numbers: keys come first. Looking for runs alone takes 0.03 s
-    where looking for repetitions takes 2.2 s and saves 5%.
+    Keys come first: a key that many queries attend to alike is a run of equal numbers. A search for runs alone takes 0.03 s;
+    a search for repetitions takes 2.2 s and saves 5%.
     """
     weights = pattern.swapaxes(-1, -2)
     for levels in LEVELS:
@@ -50,7 +50,7 @@ def pack_weights(pattern: NDArray[np.float32], most: int = MOST_BYTES) -> Packed
 
 
 def _packed(weights: NDArray[np.float32], levels: int, most: int) -> bytes:
-    """Layer by layer, as the last are not reached where they do not fit; then nothing."""
+    """The weights, deflated layer by layer; empty as soon as they take more than `most` bytes."""
     deflate, packed = zlib.compressobj(strategy=zlib.Z_RLE), b""
     for shift in (8, 0) if levels > 255 else (0,):
         for layer in weights:

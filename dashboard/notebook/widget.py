@@ -1,7 +1,7 @@
 """The widget of a notebook: what it draws, what its reader chose, and what that selects in arrays.
 
-Everything that is drawn is in traits that a notebook saves with its widgets: before a cell runs the picture is there, and
-only what Python computes of a choice (`answer`) is missing. JupyterLab draws no widget without a kernel, and nothing else of
+Everything that is drawn is in traits that a notebook saves with its widgets: before a cell runs the picture is visible, and
+only the results that Python computes (`answer`) are missing. JupyterLab draws no widget without a kernel, and nothing else of
 an output with a widget: a still picture is an output of its own, which the widget hides.
 """
 
@@ -20,37 +20,37 @@ from dashboard.notebook.state import State
 from dashboard.notebook.still import still_image
 from store import StoreError
 
-#: What a frontend says that draws no widgets.
+#: Text in a frontend that draws no widgets.
 WITHOUT = "No widget is drawn here, at most a still picture. Run the cell in JupyterLab, Notebook 7, VS Code, marimo or Colab."
 
 
 class Drawn(Protocol):
-    """What a widget draws."""
+    """A sentence or points that a widget draws."""
 
     @property
     def title(self) -> str:
-        """What it is, in one line."""
+        """The title, in one line."""
 
     @property
     def content(self) -> dict[str, Any]:
-        """What stays: `kind`, and what the JavaScript module of this kind reads."""
+        """The part that does not change: `kind`, and the fields that the JavaScript module of this kind reads."""
 
     @property
     def data(self) -> dict[str, bytes]:
-        """Its bytes by their names."""
+        """Bytes that the JavaScript module reads, by their names."""
 
     @property
     def start(self) -> State:
-        """What is chosen at first."""
+        """The first state."""
 
     def checked(self, state: State) -> State:
-        """A state with numbers as JSON has them; StoreError where it names what is not there."""
+        """A state with numbers that JSON can write; StoreError where a value is impossible."""
 
     def answer(self, state: State) -> dict[str, Any]:
-        """What only Python computes of a choice; `of` says of which."""
+        """The result that only Python can compute for a state; `of` says for which choice."""
 
     def selection(self, state: State) -> dict[str, Any]:
-        """The choice as indexers of xarray."""
+        """The selection as indexers of xarray."""
 
     def table(self, state: State) -> DataFrame:
         """The chosen tokens, one a row."""
@@ -65,7 +65,7 @@ class Widget(anywidget.AnyWidget):
     Attributes
     ----------
     state
-        What is chosen: may be set, with the names that it has.
+        What the reader chose; a program may set it, with the names that it has.
     """
 
     _esm = traitlets.Unicode().tag(sync=True)
@@ -85,7 +85,7 @@ class Widget(anywidget.AnyWidget):
 
     @property
     def selection(self) -> dict[str, Any]:
-        """What is selected, as indexers: `widget.pattern.isel(widget.selection)`, `corpus.query.isel(widget.selection)`."""
+        """The selection as indexers: `widget.pattern.isel(widget.selection)`, `corpus.query.isel(widget.selection)`."""
         return self.drawn.selection(self.state)
 
     @property
@@ -95,12 +95,12 @@ class Widget(anywidget.AnyWidget):
 
     @property
     def pattern(self) -> Any:
-        """Of a sentence: exact attention weights (layer, head, query_token, key_token), labelled with wordpieces.
+        """Exact attention weights of a sentence (layer, head, query_token, key_token), labelled with wordpieces.
 
         Raises
         ------
         StoreError
-            Of points, which have none.
+            Where the widget draws points, which have no pattern.
         """
         pattern = getattr(self.drawn, "pattern", None)
         if pattern is None:
@@ -108,14 +108,14 @@ class Widget(anywidget.AnyWidget):
         return pattern
 
     def save(self, path: str) -> None:
-        """Write the still picture of what is shown: of a sentence an SVG file, of points a PNG file."""
+        """Write the still picture of the widget: an SVG file of a sentence, a PNG file of points."""
         kind, still = self.drawn.still(self.state)
         is_text = kind == "image/svg+xml"
         Path(path).write_bytes(still.encode() if is_text else b64decode(still))
 
     @traitlets.validate("state")
     def _known(self, proposal: dict[str, Any]) -> State:
-        """The start with what is chosen of it; other names, and what is not there, are refused."""
+        """The first state with the proposed values in it; unknown names and impossible values are refused."""
         start = self.drawn.start
         if unknown := sorted(set(proposal["value"]) - set(start)):
             raise StoreError(f"A state has no {', '.join(unknown)}. Choose of {', '.join(start)}.")
@@ -134,7 +134,7 @@ class Widget(anywidget.AnyWidget):
         return {**bundle[0], kind: still, "text/plain": f"{self.drawn.title}. {WITHOUT}"}, bundle[1]
 
     def outputs(self) -> list[dict[str, Any]]:
-        """What a cell shows: the widget, and its still picture."""
+        """The outputs of a cell: the widget, and its still picture."""
         (bundle, _), (kind, still) = self._repr_mimebundle_(), self.drawn.still(self.state)
         image = still_image(kind, still, name=self.still_class, title=self.drawn.title)
         return [{name: bundle[name] for name in bundle if name != kind}, {"text/html": image}]

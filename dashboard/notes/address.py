@@ -1,4 +1,4 @@
-"""Where the notes of a server are: a file beside the store, a PostgreSQL database, or nowhere; and what can be wrong with them.
+"""The address of a server's notes: a file beside the store, a PostgreSQL database, or nowhere; and what can be wrong with them.
 
 Each failure is a sentence for readers and a line for the log. A sentence names no folder and no address: readers see names,
 never where the server has them.
@@ -16,7 +16,7 @@ from store.process import check_extra
 from store.repository.access import local_path
 from store.repository.errors import StoreError
 
-#: What is put after the name of a store on disk.
+#: Ending of the file of notes, after the name of a store on disk.
 SUFFIX = ".notes.sqlite3"
 SWITCHED_OFF = "Notes are switched off on this server. Ask who runs it to start it without --notes=none."
 NO_PLACE = "This store is not on a disk, so its notes need a database. Ask who runs the server to give --notes=URL."
@@ -39,12 +39,12 @@ NEWER = "A newer Headscape has changed the database of notes. Ask who runs the s
 FAILED = "The database of notes failed; the server's log says why. Try again, or ask who runs the server."
 COLLISION = "Somebody else wrote the same at this moment. Reload the page and try again."
 UNCERTAIN = "The database of notes did not answer in time. Reload the page to see whether your text was saved."
-#: What is said instead to who reads: they have sent nothing.
+#: Sentences for readers in place of those for authors: a reader has sent nothing.
 _TO_READERS = {FULL: UNREADABLE, READ_ONLY: GONE, COLLISION: LOCKED}
 #: Beginnings of SQLite's names of errors, and of PostgreSQL's codes.
 _SENTENCES = {
     "SQLITE_FULL": FULL,
-    "SQLITE_IOERR": FULL,  # as where no room is left for the files beside the database
+    "SQLITE_IOERR": FULL,  # also where there is no room for the files beside the database
     "SQLITE_READONLY": READ_ONLY,
     "SQLITE_BUSY": LOCKED,
     "SQLITE_LOCKED": LOCKED,
@@ -71,7 +71,7 @@ log = logging.getLogger("headscape")
 
 @dataclass(frozen=True)
 class NotesAddress:
-    """The database of notes; without a URL there are no notes, for this reason. Its text hides the password."""
+    """The database of notes; without a URL there are no notes, and `reason` says why. The text of an address hides the password."""
 
     url: URL | None
     reason: str = ""
@@ -92,7 +92,7 @@ def notes_address(text: str | None, store: str) -> NotesAddress:
     Raises
     ------
     ValueError
-        Where it is none; the text may hold a password, so the sentence does not repeat it.
+        Where the text is no address; the text may hold a password, so the sentence does not repeat it.
     """
     if not text:
         return _beside(store)
@@ -113,7 +113,7 @@ def notes_address(text: str | None, store: str) -> NotesAddress:
 
 
 def notes_of_store(text: str | None, store: str) -> NotesAddress:
-    """The same for a store that should be there. StoreError where neither it nor a file of notes beside it is."""
+    """The address for a store that should exist. StoreError where neither the store nor a file of notes beside it exists."""
     address, folder = notes_address(text, store), local_path(store)
     if not text and folder is not None and address.file and not folder.exists() and not address.file.exists():
         raise StoreError(
@@ -137,7 +137,7 @@ class NotesUnavailable(Refusal):
 
 
 def unavailable(error: SQLAlchemyError | OSError, *, writes: bool) -> NotesUnavailable:
-    """The failure of a database for who reads, or writes; what the database itself says is logged."""
+    """The failure of a database, for a reader or for an author; the database's own message is logged."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     code = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None) or type(cause).__name__
     log.warning("notes: %s %.200s", code, _first_line(cause), extra={"kind": f"notes {code}"})

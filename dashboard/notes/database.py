@@ -1,7 +1,7 @@
 """The database of notes: opened in the process that uses it, migrated at first use, and never waited for long.
 
 Every piece of work runs in a thread of its own that is left behind when it takes too long: a driver that waits for a server
-which was stopped cannot be interrupted. While threads are left behind, others are refused at once.
+which was stopped cannot be interrupted. While threads are left behind, other work is refused at once.
 """
 
 import os
@@ -39,15 +39,15 @@ from dashboard.web.served_store import ServedStore
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
-#: Seconds that a page waits for what it reads, and an author for what they write.
+#: Longest time in seconds that a page waits for a read, and an author for a write.
 READ, WRITE = 2.0, 8.0
 #: Seconds that work on all notes may take: an export, an import, a table.
 EVERY_NOTE = 60.0
-#: Seconds that nobody waits for a database which has just not answered.
+#: Seconds after a missing answer during which nobody waits for the database.
 SILENT_SECONDS = 5.0
 #: Pieces of work at a time, each with a connection.
 CONNECTIONS = 4
-#: Bits of SQLite's code of an error that say of which kind it is; the others say why.
+#: Bits of SQLite's error code that give the kind of the error; the other bits give its cause.
 _KIND = 0xFF
 #: PostgreSQL's lock under which one process migrates.
 _MIGRATION = 0x68656164
@@ -76,11 +76,11 @@ class Database:
 
     @classmethod
     def of(cls, served_store: ServedStore) -> "Database":
-        """The file beside the store that is served, unless its server is told another place."""
+        """The database in the file beside the served store, unless the server is given another address."""
         return cls(notes_address(None, served_store.url))
 
     def read(self, work: Work[T], seconds: float = READ) -> T:
-        """The result of some work that changes nothing, in one transaction. A file that nobody has written is empty."""
+        """The result of some work that changes nothing, in one transaction. A file that does not exist yet reads as empty."""
         return self._within(seconds, SILENT, lambda: self._run(work, writes=False))
 
     def write(self, work: Work[T], seconds: float = WRITE) -> T:
@@ -94,7 +94,7 @@ class Database:
         return file is not None and not _may_write(file)
 
     def prepare(self) -> None:
-        """Make the tables or bring them up to date, so that no note waits for it. What fails is said to whoever uses it."""
+        """Make the tables or bring them up to date, so that no note waits for it. A failure is reported at the next use."""
         with suppress(NotesUnavailable):
             self._within(WRITE, SILENT, lambda: self._run(lambda _: None, writes=True))
 
@@ -174,14 +174,14 @@ def _apart(work: Callable[[], T], done: Callable[[], None]) -> Future[T]:
 
 
 def _may_write(file: Path) -> bool:
-    """Whether SQLite can write a file and those beside it; also where there is no folder, which is said in another way."""
+    """Whether SQLite can write a file and the files beside it; True without a folder, which is reported in another way."""
     if not file.parent.is_dir():
         return True
     return os.access(file.parent, os.W_OK | os.X_OK) and (not file.exists() or os.access(file, os.W_OK))
 
 
 def _identity(file: Path, *, changes: bool = False) -> tuple[int, ...] | None:
-    """Which file is at a path: an open one that was deleted or replaced must not be written. With `changes`, also what is in it."""
+    """Identity of the file at a path: an open file that was deleted or replaced must not be written. With `changes`, of its content too."""
     try:
         status = file.stat()
     except FileNotFoundError:
@@ -193,14 +193,14 @@ def _identity(file: Path, *, changes: bool = False) -> tuple[int, ...] | None:
 
 
 def _beside(file: Path, ending: str) -> Path:
-    """A file that SQLite keeps beside a database: `-wal` holds what was written last, `-shm` where it is."""
+    """A file that SQLite keeps beside a database: `-wal` holds the last writes, `-shm` their index."""
     return file.with_name(f"{file.name}{ending}")
 
 
 def _migrated(address: NotesAddress) -> Engine:
     assert address.url is not None
     if address.file and not address.file.exists():
-        address.file.touch(PRIVATE)  # it names people; SQLite makes the files beside it alike
+        address.file.touch(PRIVATE)  # the file names people; SQLite gives the files beside it the same mode
     engine = sqlite_engine(address.url) if address.file else _postgres_engine(address.url)
     try:
         migrate(engine)
@@ -211,7 +211,7 @@ def _migrated(address: NotesAddress) -> Engine:
 
 
 def _read_only(file: Path) -> Engine:
-    """A file in a folder where SQLite can make no other: it is then read as one that nobody changes, until it has changed."""
+    """The engine of a file in a folder where SQLite can make no files: the file counts as unchanging, until it has changed."""
     log = _beside(file, "-wal")
     is_filled = log.exists() and log.stat().st_size > 0
     if is_filled and not _beside(file, "-shm").exists():
@@ -234,7 +234,7 @@ def _read_only(file: Path) -> Engine:
 
 
 def _in_memory(file: Path, log: Path) -> Engine:
-    """A copy of a file with the notes that a killed server left in `-wal`: to read both in place, SQLite makes a file beside them."""
+    """A copy of a file with the notes that a killed server left in `-wal`: to read both in place, SQLite would make a file there."""
     engine = _memory_engine()
     with TemporaryDirectory(prefix="headscape-notes-") as folder:
         copy, _ = (shutil.copyfile(path, Path(folder, path.name)) for path in (file, log))
@@ -285,7 +285,7 @@ def migrations() -> tuple[Any, Any]:
 
 
 def sqlite_engine(url: URL) -> Engine:
-    """An SQLite file: readers do not wait for the writer, and a writer locks the file before it reads."""
+    """The engine of an SQLite file: readers do not wait for the writer, and a writer locks the file before it reads."""
     engine = create_engine(url, pool_size=CONNECTIONS, max_overflow=0, pool_timeout=READ)
     _follow_sqlite(engine)
     return engine
@@ -305,7 +305,7 @@ def _postgres_engine(url: URL) -> Engine:
 
 @cache
 def _empty() -> Engine:
-    """Tables without rows, in memory: what stands where no note was ever written."""
+    """Tables without rows, in memory: for an address where no note was ever written."""
     engine = _memory_engine()
     metadata.create_all(engine)
     return engine

@@ -1,8 +1,8 @@
-"""Every note and saved view of a server as one JSON file, exported whole and imported as often as one likes.
+"""Every note and saved view of a server as one JSON file, exported whole, and imported any number of times.
 
 A note is known by its id. Of two versions the later edit wins, and the other one becomes a former text, so nothing is lost. A
 file is checked whole, then imported in short steps: others read and write meanwhile. An import that ended halfway is completed
-by another one of the same file.
+by another import of the same file.
 """
 
 from collections import Counter
@@ -55,16 +55,16 @@ FIRST, AHEAD = datetime(2000, 1, 1, tzinfo=UTC), timedelta(days=1)
 IMPOSSIBLE = "Its times are impossible."
 FORMAT: Literal["headscape-notes/1"] = "headscape-notes/1"
 _NO_FILE = "This is not a file of notes. Choose a file that `headscape notes export` or the page of notes wrote."
-#: The highest version that a file gives a note: its column has room for as many edits more.
+#: The highest version that a file gives a note: the column has room for as many further edits.
 HIGHEST = 2**30
 Count = Annotated[int, Field(ge=1), AfterValidator(partial(min, HIGHEST))]
 T = TypeVar("T")
-#: Rows that a step writes: it takes a few hundredths of a second.
+#: Rows that a step writes: a step takes a few hundredths of a second.
 ROWS = 500
 Outcome = Literal["added", "updated", "unchanged"]
 #: A note with its former texts.
 Entry = tuple[Note, Sequence[FormerText]]
-#: What became of a note, and former texts to keep with its id.
+#: Outcome of a note's import, and former texts to keep, each with the note's id.
 Result = tuple[Outcome, list[tuple[str, FormerText]]]
 
 
@@ -86,7 +86,7 @@ class Record(BaseModel):
 
 
 class OriginRecord(Record):
-    """As `Origin`."""
+    """An `Origin` in a file."""
 
     model: Words
     model_name: Words
@@ -95,7 +95,7 @@ class OriginRecord(Record):
 
 
 class FormerRecord(Record):
-    """As `FormerText`."""
+    """A `FormerText` in a file."""
 
     version: Count
     text: str
@@ -104,7 +104,7 @@ class FormerRecord(Record):
 
 
 class NoteRecord(Record):
-    """As `Note`, with the target as its key, and the former texts."""
+    """A `Note` in a file, with the key of its target, and with the former texts."""
 
     id: str
     target: str
@@ -123,7 +123,7 @@ class NoteRecord(Record):
 
 
 class ViewRecord(Record):
-    """As `SavedView`."""
+    """A `SavedView` in a file."""
 
     id: str
     name: str
@@ -143,12 +143,12 @@ class NotesFile(Record):
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import did.
+    """The result of an import.
 
     Attributes
     ----------
     added, updated, unchanged
-        Notes that are new here, that the file had a later version of, and all others.
+        Notes that are new here, notes of which the file has a later version, and all other notes.
     views
         Saved views that are new here.
     """
@@ -164,7 +164,7 @@ class Imported:
 
 
 def export_notes(database: Database) -> bytes:
-    """The file with every note and every saved view. Whatever an older server let in, the file is written and can be imported."""
+    """The file with every note and every saved view. The file can be imported, whatever an older server let in."""
 
     def work(connection: Connection) -> dict[str, Any]:
         every = notes_of(connection, connection.execute(select(notes).order_by(notes.c.created, notes.c.id)).all())
@@ -177,10 +177,10 @@ def export_notes(database: Database) -> bytes:
 
 
 def import_notes(database: Database, content: bytes, person: Person | None = None) -> Imported:
-    """Import a file; where one note of it is wrong, nothing of it.
+    """Import a file, or nothing of it where one of its notes is wrong.
 
-    Without a `person`, as who runs the server does, authors are as in the file. A person adds notes of others under their
-    own name too, and changes only their own.
+    Without a `person`, when the operator imports, authors are as in the file. A person's name is added to notes of others that
+    they import, and a person changes only their own notes.
     """
     if person is not None:
         check_writes(person)
@@ -199,7 +199,7 @@ def _read(content: bytes) -> NotesFile:
 
 
 def _note_record(note: Note, former: Iterable[FormerText]) -> dict[str, Any]:
-    """As `NoteRecord`."""
+    """A note with its former texts, in the form of `NoteRecord`."""
     names = {"target": note.target.key, "title": storable(note.title, TITLE)}
     by = note.imported_by and storable(note.imported_by, LONGEST_NAME)
     return _record(note) | names | {"imported_by": by, "former": list(map(asdict, former))}
@@ -248,7 +248,7 @@ def _checked(record: NoteRecord | FormerRecord) -> tuple[str, tuple[str, ...]]:
 
 
 def _checked_time(time: datetime) -> datetime:
-    """A time that may be. The tables hold times in UTC, where the first and the last hours of the calendar have no room."""
+    """A possible time; Refusal for another. Tables hold times in UTC, in which the calendar's first and last hours have no room."""
     if not FIRST <= time <= now() + AHEAD:
         raise Refusal(IMPOSSIBLE)
     return time
@@ -291,14 +291,14 @@ def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
 
 
 def _check_once(written: Sequence[Note | SavedView]) -> None:
-    """Refuse what has the id of another of its kind in the file."""
+    """Refuse notes, or saved views, of which two in the file have the same id."""
     for name, times in Counter(each.id for each in written).items():
         if times > 1:
             raise Refusal(f"The id {name} is there {times} times. Nothing was imported; leave one of them in the file.")
 
 
 def _check(connection: Connection, own: Sequence[Note], saved: Sequence[SavedView]) -> None:
-    """Refuse notes that are others here, replies to nothing, and more saved views than are listed."""
+    """Refuse notes whose id belongs to another note here, replies to no note, and more saved views than are listed."""
     _check_room(connection, saved)
     names = list(dict.fromkeys(name for note in own for name in (note.id, note.parent) if name))
     known: dict[str, Note] = {}
@@ -335,7 +335,7 @@ def _import_notes(entries: Sequence[Entry], person: Person | None, connection: C
 
 
 def _import_note(connection: Connection, note: Note, former: Sequence[FormerText], person: Person | None) -> Result:
-    """Import a note without its former texts; what it was here is kept."""
+    """Import a note without its former texts; the text that it had here is kept."""
     of_note = [(note.id, text) for text in former]
     there = read_note(connection, note.id, to_change=True)
     if there is None:
@@ -353,7 +353,7 @@ def _import_note(connection: Connection, note: Note, former: Sequence[FormerText
 
 
 def _keep(texts: Sequence[tuple[str, FormerText]], connection: Connection) -> None:
-    """Keep former texts, but those of a note that was deleted here, and the text that a note has."""
+    """Keep former texts, except those of a note that was deleted here, and the present text of a note."""
     for name, of_note in groupby(texts, key=itemgetter(0)):
         note = read_note(connection, name, to_change=True)
         if note is not None and not note.deleted:
@@ -361,7 +361,7 @@ def _keep(texts: Sequence[tuple[str, FormerText]], connection: Connection) -> No
 
 
 def _signed(note: Note, person: Person | None) -> Note:
-    """A note of somebody else with the name of who imports it."""
+    """A note, with the name of the person who imports it where somebody else is the author."""
     if person is None:
         return note
     return replace(note, imported_by=None if note.author == person.name else person.name)
@@ -372,7 +372,7 @@ def _add_views(saved: Sequence[SavedView], person: Person | None, connection: Co
 
 
 def _add_view(connection: Connection, view: SavedView, person: Person | None) -> bool:
-    """Add a saved view that is not here; where its name is taken, under a longer one."""
+    """Add a saved view that is not here; where its name is taken, under a longer name."""
     if connection.scalar(select(views.c.id).where(views.c.id == view.id)) is not None:
         return False
     own = select(views.c.folded).where(views.c.corpus == view.origin.corpus)

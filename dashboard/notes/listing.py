@@ -1,4 +1,4 @@
-"""How notes are shown: as JSON for the lists of pages, their Markdown as components, and the panel on one thing of a page.
+"""Notes as they are shown: as JSON for the lists of pages, their Markdown as components, and the panel of notes on a target.
 
 No HTML of an author reaches a page, no picture is loaded, links are of the web: markdown-it-py reads the Markdown, and its
 tokens become components of a few kinds, so nothing is escaped or sanitised here. A panel is closed until it is asked for.
@@ -23,11 +23,11 @@ from dashboard.notes.target import Target, link_to
 from dashboard.ui.markup import BrowserComponent, Tree, tree
 from store import Snapshot
 
-#: What is said of a note whose target the snapshot on screen does not have.
+#: Text at a note whose target the snapshot on screen lacks.
 MISSING = "This store no longer has it."
-#: How deep elements may lie in each other; a text that nests them deeper is shown as it was typed.
+#: Deepest nesting of elements; a text with deeper nesting is shown as it was typed.
 NESTING = 20
-#: How many parts of a text are drawn, and cells of its tables; a text with more is shown as it was typed.
+#: Most parts of a text that are drawn, and cells of its tables; a text with more is shown as it was typed.
 MOST_TOKENS, MOST_CELLS = 6_000, 2_000
 _READER = (
     MarkdownIt("commonmark", {"html": False, "maxNesting": NESTING}).enable(["table", "strikethrough"]).disable("image")
@@ -77,7 +77,7 @@ def note_json(note: Note, person: Person) -> dict[str, Any]:
 
 
 def found_json(results: Results, snapshot: Snapshot, person: Person) -> dict[str, Any]:
-    """A page of the notes that match a search, each with what it is about and the link to it."""
+    """A page of the notes that match a search, each with the title of its target and the link to it."""
     return {
         "notes": [_placed(note, snapshot, person) for note in results.notes],
         "total": results.total,
@@ -147,7 +147,7 @@ def is_safe(href: str) -> bool:
 
 
 def _bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """A table, as long as all of them have few cells: however short a row is, it gets as many as the header has."""
+    """A table, while all tables of the text have few cells: every row, however short, gets as many cells as the header."""
     is_table = table(state, start, end, True)
     if silent or not is_table:
         return is_table
@@ -166,7 +166,7 @@ def _children(node: SyntaxTreeNode) -> list[Any]:
 
 
 def _components(node: SyntaxTreeNode) -> Sequence[Any]:
-    """A node as components: those of a tight list have no paragraphs."""
+    """A node as components; the items of a tight list have no paragraphs."""
     if node.type in ("inline", "root") or (node.type == "paragraph" and node.hidden):
         return _children(node)
     if node.type in _ELEMENTS:
@@ -195,15 +195,15 @@ def _link(href: str, children: list[Any]) -> html.A:
 
 
 class NotePanel(BrowserComponent):
-    """A list of notes and, for an author, what writes them. Its JavaScript is in assets/notes/component.mjs.
+    """A list of notes and, for an author, the form that writes notes. Its JavaScript is in assets/notes/component.mjs.
 
     Parameters
     ----------
     id
         Dash id.
     about
-        `target`: the key of what the notes are on. Instead, `search`: the fields by which page Notes finds them. `title`:
-        the line that opens the list; without it the list is open. `empty`: what stands there without notes. `parts`: several
+        `target`: the key of the notes' target. Instead, `search`: the fields by which page Notes finds them. `title`:
+        the line that opens the list; without it the list is open. `empty`: the text of an empty list. `parts`: several
         targets below one title, each with a title of its own.
     """
 
@@ -223,7 +223,7 @@ class SavedViews(BrowserComponent):
 
 
 def noted_legend() -> html.Span:
-    """What the mark of a noted point is; seen where a point has it, in a room of its own (assets/notes.css)."""
+    """Legend of the mark on a point with notes; visible where a point has the mark, in reserved room (assets/notes.css)."""
     return html.Span([html.Span(className="over noted"), "token with notes"], className="chip noted-legend")
 
 

@@ -37,23 +37,23 @@ from dashboard.web.bounds import short_name
 from dashboard.web.errors import Refusal
 from store import Corpus
 
-#: Characters of a note, tags of it and characters of a tag, characters of a saved view's name.
+#: Most characters of a note, tags of a note, characters of a tag, and characters of a saved view's name.
 MOST_TEXT, MOST_TAGS, MOST_TAG, MOST_NAME = 10_000, 20, 40, 100
-#: Characters of a name that a store gives.
+#: Most characters of a name from a store.
 MOST_WORDS = 200
 #: Marks, embeddings, overrides and isolates of the direction of a text.
 _DIRECTION = dict.fromkeys([0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
-#: Characters of a search.
+#: Most characters of a search.
 MOST_SOUGHT = 200
 #: The newest migration.
 REVISION = "0001"
-#: Where Alembic notes which migrations have run; a PostgreSQL database may be shared with other programs.
+#: Table in which Alembic notes the migrations that have run; a PostgreSQL database may be shared with other programs.
 VERSION_TABLE = "headscape_version"
 metadata = MetaData(
     naming_convention={"ix": "ix_%(table_name)s_%(column_0_name)s", "uq": "uq_%(table_name)s_%(column_0_name)s"}
 )
 _ORIGIN = ("model", "model_name", "corpus", "corpus_name")
-#: Values in a list of a statement: SQLite takes no more than 32,766, PostgreSQL 65,535.
+#: Most values in a list of a statement: SQLite takes no more than 32,766, PostgreSQL 65,535.
 AT_ONCE = 5_000
 
 
@@ -68,14 +68,14 @@ class Origin:
 
     @classmethod
     def of(cls, corpus: Corpus) -> "Origin":
-        """What an opened corpus is of."""
+        """The origin of a note on an opened corpus."""
         name = str(corpus.corpus_attributes["name"])
         return cls(model_identity(corpus), storable(short_name(corpus)), corpus_identity(corpus), storable(name))
 
 
 @dataclass(frozen=True)
 class Draft:
-    """What an author writes: Markdown and tags; `checked_draft` makes one."""
+    """A text in Markdown and its tags, as an author writes them; `checked_draft` makes a draft."""
 
     text: str
     tags: tuple[str, ...] = ()
@@ -88,17 +88,17 @@ class Note:
     Attributes
     ----------
     title
-        What its target was called when it was written.
+        Title of the target when the note was written.
     parent
-        Of a reply, the note that it replies to.
+        Id of the note that a reply answers; None for a note.
     version
         1, and one more with each edit; an edit names the version that its author read.
     edited
-        When the newest version was written.
+        Time of the newest version.
     deleted
-        When it was deleted; its text and tags are then empty.
+        Time of the deletion; text and tags are then empty.
     imported_by
-        Who imported it from a file, where that was not its author.
+        Name of the person who imported the note from a file, where that was not its author.
     """
 
     id: str
@@ -118,7 +118,7 @@ class Note:
 
 @dataclass(frozen=True)
 class FormerText:
-    """What a note was before an edit."""
+    """The text and the tags of a note before an edit."""
 
     version: int
     text: str
@@ -146,7 +146,7 @@ class SavedView:
     created: datetime
 
     def href(self, corpus: Corpus) -> str | None:
-        """The link to it in a corpus; None where model or corpus is another one."""
+        """The link to the view in a corpus; None for another model or corpus."""
         if (self.origin.model, self.origin.corpus) != (model_identity(corpus), corpus_identity(corpus)):
             return None
         return link_of_model(self.link, corpus)
@@ -163,7 +163,7 @@ def new_id() -> str:
 
 
 def checked_id(text: str) -> str:
-    """An id that a browser made, in its one spelling. Refusal where it is none."""
+    """An id that a browser made, in its one spelling. Refusal where the text is no id."""
     try:
         return str(UUID(text))
     except (ValueError, AttributeError) as error:
@@ -171,7 +171,7 @@ def checked_id(text: str) -> str:
 
 
 def checked_draft(text: str, tags: Iterable[str]) -> Draft:
-    """What an author has written, without blanks around it. Refusal where it is empty or too long."""
+    """The draft of an author, without blanks around the text. Refusal where it is empty or too long."""
     written, each = checked_text(text).strip(), tuple(dict.fromkeys(filter(None, map(checked_tag, tags))))
     if not written:
         raise Refusal("The note is empty. Write something.")
@@ -212,7 +212,7 @@ def _is_storable(letter: str) -> bool:
 
 
 def storable(text: str, most: int = MOST_WORDS) -> str:
-    """A name of a store, which may hold anything, as `checked_text` takes it and without a direction; a longer one is cut."""
+    """A name from a store, which may hold anything, made acceptable to `checked_text`, without marks of direction, and cut."""
     return "".join(letter if _is_storable(letter) else "\ufffd" for letter in without_direction(text))[:most]
 
 
@@ -323,7 +323,7 @@ def insert_note(connection: Connection, note: Note) -> None:
 
 
 def update_note(connection: Connection, note: Note) -> None:
-    """Write a note with its tags instead of the one with its id; of a deleted note no former text is left."""
+    """Replace the note with the same id, and its tags; a deleted note keeps no former texts."""
     connection.execute(update(notes).where(notes.c.id == note.id), row_of(note))
     if note.deleted:
         connection.execute(delete(former_texts).where(former_texts.c.note == note.id))
@@ -374,12 +374,12 @@ def _note(row: RowMapping, own_tags: tuple[str, ...]) -> Note:
 
 
 def origin_of(row: RowMapping) -> Origin:
-    """Where a note or a view was written."""
+    """The origin of a note or a saved view, from its row."""
     return Origin(*(row[name] for name in ("model", "model_name", "corpus", "corpus_name")))
 
 
 def keep_texts(connection: Connection, name: str, texts: Iterable[FormerText]) -> None:
-    """Keep former texts of a note, by the time of their edit: those that are kept already stay as they are."""
+    """Keep former texts of a note, by the time of their edit; texts that are kept already stay as they are."""
     own = select(former_texts.c.edited).where(former_texts.c.note == name)
     new = {time_text(text.edited): text for text in texts}
     kept = set(connection.scalars(own.where(former_texts.c.edited.in_(list(new)))))

@@ -1,6 +1,7 @@
 """The notes of a server: written by their authors, read by everybody, counted for marks; and saved views, links with names that a team shares.
 
-Every function raises `NotesUnavailable` where the database cannot be used, and `Refusal` where a person or a text cannot.
+Every function raises `NotesUnavailable` where the database cannot be used, and `Refusal` where a person may not do this or a text is
+invalid.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -49,12 +50,12 @@ from dashboard.web.served_store import ServedStore
 from store import Corpus
 
 T = TypeVar("T")
-#: Seconds that counts are used again; this process' own writes show at once.
+#: Seconds for which counts are reused; this process' own writes show at once.
 COUNTED = 2.0
-#: Corpora whose counts are held.
+#: Most corpora whose counts are held.
 CORPORA = 16
 READER = "You may read notes and not write them. Ask who runs the server for the role author."
-#: Saved views of a corpus.
+#: Most saved views of a corpus.
 MOST_VIEWS = 1_000
 _THERE_IS_NONE = "There is no such saved view; it may have been deleted. Reload the page."
 
@@ -67,24 +68,24 @@ class Notes:
         self._counts: TTLCache[tuple[str, str], Mapping[Target, int]] = TTLCache(CORPORA, COUNTED)
         self._versions: TTLCache[tuple[()], str] = TTLCache(1, COUNTED)
         self._fits: LRUCache[tuple[str, str], dict[Target, bool]] = LRUCache(CORPORA)
-        #: Writes of this process: what was read before one is not kept after it.
+        #: Number of writes of this process: counts that were read before a write are not kept after it.
         self._writes = 0
         self._counting = Lock()
 
     @classmethod
     def of(cls, served_store: ServedStore) -> "Notes":
-        """Those of a served store."""
+        """The notes of a served store."""
         return cls(served_store.service(Database))
 
     @property
     def is_on(self) -> bool:
-        """Whether this server has notes; where it has none, `database.address.reason` says why."""
+        """Whether this server has notes; if not, `database.address.reason` says why."""
         return self.database.address.url is not None
 
     # -- writing --------------------------------------------------------------------------------------
 
     def add(self, person: Person, corpus: Corpus, target: Target, draft: Draft, name: str | None = None) -> Note:
-        """Write a note on a target of a corpus. Sent again under its `name`, an id, it is there once; another text is an edit."""
+        """Write a note on a target of a corpus. A note that is sent twice under one `name`, an id, is one note; another text is an edit."""
         check_writes(person)
         if not target.fits(corpus):
             raise Refusal("This model and its corpus do not have what the note is about. Reload the page.", 404)
@@ -92,14 +93,14 @@ class Notes:
         return self._add(_new(name, target, title, Origin.of(corpus), draft, person))
 
     def reply(self, person: Person, parent: str, draft: Draft, name: str | None = None) -> Note:
-        """Reply to a note; a reply to a reply stands beside it."""
+        """Reply to a note; a reply to a reply answers the same note."""
         check_writes(person)
         of = self.note(parent)
         new = _new(name, of.target, of.title, of.origin, draft, person)
         return self._add(replace(new, parent=of.parent or of.id))
 
     def edit(self, person: Person, name: str, version: int, draft: Draft) -> Note:
-        """Write another text instead of a version of one's own note; the former text is kept."""
+        """Replace the text of a version of one's own note; the former text is kept."""
         check_writes(person)
 
         def work(connection: Connection) -> Note:
@@ -113,7 +114,7 @@ class Notes:
         return self._written(work)
 
     def delete(self, person: Person, name: str) -> None:
-        """Delete one's own note with its former texts. Its place stays in a thread that others have replied to."""
+        """Delete one's own note with its former texts. In a thread with replies its place stays."""
         check_writes(person)
 
         def work(connection: Connection) -> None:
@@ -155,7 +156,7 @@ class Notes:
     # -- reading --------------------------------------------------------------------------------------
 
     def note(self, name: str) -> Note:
-        """A note by its id. Refusal where there is none, or it was deleted."""
+        """A note by its id. Refusal where there is no such note, or it was deleted."""
         note = self.database.read(lambda connection: read_note(connection, checked_id(name)))
         return _there(note)
 
@@ -168,13 +169,13 @@ class Notes:
         return self.of_targets([target])[target]
 
     def of_targets(self, targets: Iterable[Target]) -> Mapping[Target, tuple[Thread, ...]]:
-        """The threads on each of some targets, the oldest first; none where there are none."""
+        """The threads on each of some targets, the oldest first; empty for a target without notes."""
         each = dict.fromkeys(targets)
         found = self.database.read(lambda connection: _on(connection, list(each)))
         return {target: _threads([note for note in found if note.target == target]) for target in each}
 
     def thread(self, name: str) -> Thread:
-        """The thread that a note or a reply is in."""
+        """The thread of a note or a reply."""
         note = self.note(name)
         threads = self.of_target(note.target)
         return next(thread for thread in threads if thread.note.id == (note.parent or note.id))
@@ -202,7 +203,7 @@ class Notes:
         return counts
 
     def version(self) -> str:
-        """A text that is another one after every change."""
+        """A text that differs after every change."""
         with self._counting:
             version, writes = self._versions.get(()), self._writes
         if version is None:
@@ -214,14 +215,14 @@ class Notes:
 
 
 def _fit(target: Target, corpus: Corpus, fits: dict[Target, bool]) -> bool:
-    """Whether a target fits; that takes 0.1 ms, and a snapshot never changes."""
+    """Whether a target fits a corpus; `fits` keeps the result: a check takes 0.1 ms, and a snapshot never changes."""
     if target not in fits:
         fits[target] = target.fits(corpus)
     return fits[target]
 
 
 def check_writes(person: Person) -> None:
-    """Refuse who may read only."""
+    """Refuse a person who may only read."""
     if not person.writes:
         raise Refusal(READER, 403)
 
@@ -242,7 +243,7 @@ def _new(name: str | None, target: Target, title: str, origin: Origin, draft: Dr
 
 
 def _edited(connection: Connection, note: Note, draft: Draft) -> Note:
-    """The note with another text; the former one is kept."""
+    """The note with another text; the former text is kept."""
     keep_texts(connection, note.id, [text_of(note)])
     edited = replace(note, text=draft.text, tags=draft.tags, version=note.version + 1, edited=_after(note))
     update_note(connection, edited)
@@ -274,7 +275,7 @@ def _refuse_stale(note: Note) -> NoReturn:
 
 
 def _after(note: Note) -> datetime:
-    """The time of a change: later than the one before, even where a clock was set back."""
+    """The time of a change: later than the change before, even where a clock was set back."""
     return max(now(), note.edited + timedelta(microseconds=1))
 
 
@@ -294,7 +295,7 @@ def _on(connection: Connection, targets: list[Target]) -> list[Note]:
 
 
 def _threads(each: list[Note]) -> tuple[Thread, ...]:
-    """Threads of the notes on one target; of a deleted note, only where somebody has replied."""
+    """Threads of the notes on one target; a deleted note has a thread only where somebody has replied."""
     replies: dict[str, list[Note]] = {}
     for note in each:
         if note.parent is not None and not note.deleted:
@@ -304,13 +305,13 @@ def _threads(each: list[Note]) -> tuple[Thread, ...]:
 
 
 def _counted(connection: Connection) -> dict[Target, int]:
-    """Notes on every target, whatever corpus has it."""
+    """Number of notes on every target, in any corpus."""
     counted = select(func.max(notes.c.target), func.count()).where(notes.c.deleted.is_(None)).group_by(notes.c.place)
     return {parse_target(key): count for key, count in connection.execute(counted)}
 
 
 def _version(connection: Connection) -> str:
-    """Every change gives a note a higher version; an import may give it an earlier time than that of the newest note."""
+    """The newest time, and the sum of versions, which every change raises: an imported note may be older than the newest one."""
     newest, versions = connection.execute(select(func.max(notes.c.edited), func.sum(notes.c.version))).one()
     return f"{newest} {versions}"
 
@@ -323,7 +324,7 @@ class SavedViews:
 
     @classmethod
     def of(cls, served_store: ServedStore) -> "SavedViews":
-        """Those of a served store."""
+        """The saved views of a served store."""
         return cls(served_store.service(Database))
 
     def of_corpus(self, corpus: Corpus) -> tuple[SavedView, ...]:
@@ -336,7 +337,7 @@ class SavedViews:
         return self.database.read(lambda connection: view_of(_row_of_view(connection, name)))
 
     def save(self, person: Person, corpus: Corpus, name: str, href: str, view_id: str | None = None) -> SavedView:
-        """Save a link under a name. Sent again under its id, it is there once."""
+        """Save a link under a name. A view that is sent twice under one id is saved once."""
         check_writes(person)
         identity = checked_id(view_id) if view_id else new_id()
         view = SavedView(identity, checked_name(name), lasting_link(href), Origin.of(corpus), person.name, now())
@@ -378,7 +379,7 @@ def _save_view(connection: Connection, view: SavedView) -> SavedView:
 
 
 def check_room(connection: Connection, corpus: str, more: int) -> None:
-    """Refuse so many more saved views of a corpus, where its list would not show all."""
+    """Refuse `more` further saved views of a corpus, where its list would not show all."""
     there = connection.scalar(select(func.count()).select_from(views).where(views.c.corpus == corpus)) or 0
     if there + more > MOST_VIEWS:
         raise Refusal(

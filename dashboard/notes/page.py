@@ -1,4 +1,4 @@
-"""Page Notes, and what every page reads of notes: those on a target, those of a search, marks, former texts, saved views.
+"""Page Notes, and the routes by which every page reads notes on a target, notes of a search, marks, former texts and saved views.
 
 A page names itself by its link, as in `/data/page`, in a form: a link can be too long for an address. Nothing is cached. Where
 the database cannot be used, the answer is a sentence with status 200: a browser would log every other status as an error.
@@ -50,13 +50,13 @@ EMPTY = "There is no note yet. Open a head, a point or a sentence, then choose N
 NOTHING_MATCHES = "No note matches. Remove a filter."
 Answer = Callable[..., dict[str, Any]]
 Counts = Mapping[Target, int]
-#: Things of a kind that a page marks at most.
+#: Most targets of a kind that a page marks.
 MOST_MARKED = 2_000
 
 
 @dataclass(frozen=True)
 class NotesPage:
-    """What the page shows: by what notes can be filtered, and whether the database takes none; why where it cannot be used."""
+    """What the page shows: `offers` has the filters, or says why the database cannot be used."""
 
     state: LinkState
     offers: Offers | str
@@ -73,7 +73,7 @@ def read(context: Context) -> NotesPage:
 
 
 def draw(shown: NotesPage) -> Page:
-    """The page; where the database cannot be used, why."""
+    """The page; or why the database cannot be used."""
     title, how_to_read = html.H1("Notes"), html.P(_HOW_TO_READ, className="how-to-read")
     if isinstance(shown.offers, str):
         return Page(above=[title, html.P(shown.offers, className="notes-off", role="status")])
@@ -96,14 +96,14 @@ def _filters(state: LinkState, offers: Offers) -> html.Div:
 
 
 def _filter(field: str, label: str, known: Mapping[str, Any], value: str | None, width: int) -> object:
-    """A choice of what notes have; also of what the link says, though none has it."""
+    """A choice among the values that notes have, and the value of the link, even if no note has it."""
     names = {name: title if isinstance(title, str) else f"{name} ({title})" for name, title in known.items()}
     options = ANY | names | ({value: value[:20]} if value and value not in names else {})
     return choice(field, label, options, value or "", width, by="notes", of_data=True)
 
 
 def _files(*, writes: bool) -> html.Div:
-    """All notes and saved views as a file, and from one (assets/notes/component.mjs)."""
+    """Export of all notes and saved views to a file, and import from a file (assets/notes/component.mjs)."""
     export = html.A("Export as JSON", href=f"{root()}/api/notes/export")
     button = html.Button("Import JSON", id="import-notes", type="button", className="action")
     outcome = html.Span(id="imported", role="status")
@@ -174,18 +174,18 @@ def _add_list_routes(server: Flask, served_store: ServedStore) -> None:
 
 
 def _context(served_store: ServedStore) -> Context:
-    """What the link of the page means, in the snapshot that its tab shows."""
+    """The context of the page's link, in the snapshot that its tab shows."""
     return resolve(served_store, *(request.form.get(name, "") for name in ("pathname", "search", "snapshot")))
 
 
 def _person(served_store: ServedStore) -> Person:
-    """Who sends the request; a reader where nobody can write."""
+    """The person who sends the request; with the role reader where nobody can write."""
     person = current_person()
     return replace(person, role="reader") if served_store.service(Database).is_read_only else person
 
 
 def _off(served_store: ServedStore) -> dict[str, str]:
-    """Why who may write cannot; nothing for a reader, to whom no page offers it."""
+    """Why an author cannot write now; nothing for a reader, whom no page offers to write."""
     off = served_store.service(Database).is_read_only and current_person().writes
     return {"off": WRITING_OFF} if off else {}
 
@@ -216,9 +216,9 @@ def _uncached(answer: Answer) -> Callable[..., Response]:
 
 
 def marks_of(corpus: Corpus, state: LinkState, counts: Counts) -> dict[str, Any]:
-    """JSON-ready: how many notes the panels, the points and the tokens of a page have, and every target by its key.
+    """Numbers of notes on the panels, points and tokens of a page, and on every target by its key, as JSON.
 
-    `base` is how the data URLs of the picture begin that the marks are for.
+    `base` is the beginning of the data URLs of the picture that has the marks.
     """
     nothing: dict[str, Any] = {"panels": {}, "tokens": {}, "positions": {}}
     marks = _MARKS[links_of(state.page).marked](corpus, state, counts)
@@ -230,7 +230,7 @@ def _by_key(counts: Counts) -> Iterator[tuple[str, int]]:
 
 
 def _mark_heads(corpus: Corpus, _state: LinkState, counts: Counts) -> dict[str, Any]:
-    """Heads by their names, and tokens of the corpus by their numbers."""
+    """Marks of heads by their names, and of tokens of the corpus by their numbers."""
     heads = {
         head_name(target.layer, target.head): count
         for target, count in counts.items()
@@ -241,7 +241,7 @@ def _mark_heads(corpus: Corpus, _state: LinkState, counts: Counts) -> dict[str, 
 
 
 def _mark_sentence(corpus: Corpus, state: LinkState, counts: Counts) -> dict[str, Any]:
-    """Tokens of the sentence by their positions; a typed sentence has none, nor has one without vectors."""
+    """Marks of tokens by their positions; none in a typed sentence, or in a sentence without vectors."""
     if state.text or state.sentence >= corpus.n_sentences:
         return {}
     own = sentence_name(corpus, state.sentence)
@@ -254,7 +254,7 @@ def _mark_sentence(corpus: Corpus, state: LinkState, counts: Counts) -> dict[str
 
 
 def _mark_features(corpus: Corpus, state: LinkState, counts: Counts) -> dict[str, Any]:
-    """Feature points by their titles; in the large panel, tokens of the shown token set by their numbers."""
+    """Marks of feature points by their titles; in the large panel, of tokens of the shown token set by their numbers."""
     if not corpus.token_sets:
         return {}
     token_set = shown_token_set(corpus, state)
@@ -275,12 +275,12 @@ def _most(counts: Counts) -> list[tuple[Target, int]]:
     return list(counts.items())[:MOST_MARKED]
 
 
-#: What marks the notes of a page, by what its topic says is `marked`.
+#: Functions that mark the notes of a page, by `marked` of the page's links.
 _MARKS = {"heads": _mark_heads, "sentence": _mark_sentence, "features": _mark_features}
 
 
 def notes_version(served_store: ServedStore) -> str | None:
-    """A text that is another one after every change of the notes; None where they cannot be read."""
+    """A text that differs after every change of the notes; None where they cannot be read."""
     try:
         return served_store.service(Notes).version()
     except Refusal:

@@ -1,4 +1,4 @@
-"""Notes and saved views as JSON under `/api`. A person is named by the gate; who may only read is answered 403."""
+"""Notes and saved views as JSON under `/api`. The gate names the person; a person who may only read gets status 403."""
 
 from dataclasses import asdict
 from typing import Any, TypeVar
@@ -24,7 +24,7 @@ TOO_LARGE = "The file is larger than 1 MiB. Ask who runs the server to run `head
 
 
 class Body(BaseModel):
-    """What a request sends."""
+    """The JSON body of a request."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
@@ -46,7 +46,7 @@ class OnTarget(Written):
 
 
 class Edit(Body):
-    """Another text instead of a version."""
+    """A text that replaces a version of a note."""
 
     version: int
     text: Text
@@ -64,7 +64,7 @@ class NamedLink(Body):
 
 
 class NewName(Body):
-    """Another name of a saved view."""
+    """A new name for a saved view."""
 
     name: Text
 
@@ -167,7 +167,7 @@ def _files(server: Flask, served_store: ServedStore) -> None:
 
 
 def _body(kind: type[B]) -> B:
-    """The JSON of a request. Refusal where it is none, or of another form."""
+    """The JSON of a request. Refusal where the body is no JSON, or of another form."""
     try:
         return kind.model_validate(request.get_json())
     except RecursionError as error:

@@ -1,4 +1,4 @@
-"""Searching notes: what is sought, and the page of notes that it gives; all notes as a table for a notebook."""
+"""Searching notes: the fields of a search, and its page of notes; all notes as a table for a notebook."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 Order = Literal["newest", "oldest", "edited"]
 ORDERS: tuple[Order, ...] = get_args(Order)
-#: Notes of a page.
+#: Notes on a page of a search.
 PER_PAGE = 50
 #: Tags, authors and models that filters offer, the most frequent first.
 OFFERED = 200
@@ -27,7 +27,7 @@ COLUMNS = ("id", "kind", "target", *_OWN[1:], *_ORIGIN)
 
 @dataclass(frozen=True)
 class Search:
-    """What is sought; an empty field leaves it open. Replies are found as notes are.
+    """A search for notes and replies; an empty field matches all of them.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Search:
     model
         The identity of the model that somebody looked at when they wrote (`target.model_identity`).
     page
-        0-based.
+        Number of the page, from 0.
     """
 
     text: str = ""
@@ -57,7 +57,7 @@ class Results:
     total
         Notes on all pages.
     page, pages
-        Which page it is, at most the last, and how many there are.
+        Number of this page, at most the last, and number of all pages.
     """
 
     notes: tuple[Note, ...]
@@ -68,7 +68,7 @@ class Results:
 
 @dataclass(frozen=True)
 class Offers:
-    """What notes can be filtered by: tags and authors, and models by identity with their names, each with its notes."""
+    """Filters of notes: tags and authors, and models by identity with their names, each with its number of notes."""
 
     tags: dict[str, int]
     authors: dict[str, int]
@@ -87,7 +87,7 @@ def find(connection: Connection, search: Search) -> Results:
 
 
 def offers(connection: Connection) -> Offers:
-    """What notes can be filtered by."""
+    """The filters of all notes."""
     count, there = func.count().label("count"), notes.c.deleted.is_(None)
     of_tags = select(tags.c.tag, count).join(notes).where(there).group_by(tags.c.tag)
     of_authors = select(notes.c.author, count).where(there).group_by(notes.c.author)
@@ -117,7 +117,7 @@ def _matching(search: Search) -> list[ColumnElement[bool]]:
 
 
 def _plain(text: str) -> str:
-    """A text that PostgreSQL takes; none that is stored has this character."""
+    """A text without the character NUL, which PostgreSQL refuses, and which no stored text has."""
     return text.replace("\x00", "\ufffd")
 
 

@@ -1,4 +1,4 @@
-"""What a note is about. A target names nothing that a refresh of the store changes: no snapshot, no row of an array.
+"""Targets: what notes are about. A target names nothing that a refresh of the store changes: no snapshot, no row of an array.
 
 A model is known by the SHA-256 of its weights, so a fine-tuned checkpoint is another model. A sentence is known by the hash
 of its text, so a note on it fits every model whose corpus has the sentence.
@@ -25,7 +25,7 @@ from store.schema.model import head_name
 
 Kind = Literal["head", "token", "sentence", "pair", "point", "view"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-#: Characters of a target's title; a longer one is cut.
+#: Most characters of a target's title; a longer title is cut.
 TITLE = 300
 Model = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 SentenceHash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
@@ -38,7 +38,7 @@ _LINK = "This is not the link of a page. Copy the link of a page with the button
 
 @dataclass(frozen=True)
 class Target:
-    """What a note is about: each kind is a class below, and `parse_target` reads a key."""
+    """The target of a note: each kind is a class below, and `parse_target` reads a key."""
 
     kind: ClassVar[Kind]
 
@@ -48,21 +48,21 @@ class Target:
         return "/".join([self.kind, *(quote(str(part), safe="") for part in astuple(self))])
 
     def fits(self, corpus: Corpus) -> bool:
-        """Whether the model and its corpus still have it."""
+        """Whether the model and its corpus still have the target."""
         return self.href(corpus) is not None
 
     def title(self, corpus: Corpus) -> str:
-        """What it is called in a corpus that it fits."""
+        """The title of the target in a corpus that it fits."""
         raise NotImplementedError
 
     def href(self, corpus: Corpus) -> str | None:
-        """The link that opens it; None where the model or its corpus does not have it."""
+        """The link that opens the target; None where the model or its corpus lacks it."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class HeadTarget(Target):
-    """A head of a model, on whatever corpus."""
+    """A head of a model, on any corpus."""
 
     kind = "head"
     model: Model
@@ -75,11 +75,11 @@ class HeadTarget(Target):
         return cls(model_identity(corpus), layer, head)
 
     def title(self, _corpus: Corpus) -> str:
-        """Such as `L3 H7`."""
+        """The name of the head, such as `L3 H7`."""
         return head_name(self.layer, self.head)
 
     def href(self, corpus: Corpus) -> str | None:
-        """Page Head."""
+        """A link to page Head."""
         if self.model != model_identity(corpus) or self.layer >= corpus.layers or self.head >= corpus.heads:
             return None
         return _opened(corpus, "head").with_(layer=self.layer, head=self.head).href
@@ -87,7 +87,7 @@ class HeadTarget(Target):
 
 @dataclass(frozen=True)
 class SentenceTarget(Target):
-    """A sentence, wherever it is read; of two equal sentences of a corpus the first is opened."""
+    """A sentence, in any corpus; of two equal sentences of a corpus the first is opened."""
 
     kind = "sentence"
     sentence: SentenceHash
@@ -98,18 +98,18 @@ class SentenceTarget(Target):
         return cls(sentence_name(corpus, sentence))
 
     def title(self, corpus: Corpus) -> str:
-        """Its text."""
+        """The text of the sentence."""
         return _text(corpus, find_sentence(corpus, self.sentence))
 
     def href(self, corpus: Corpus) -> str | None:
-        """Page Sentence."""
+        """A link to page Sentence."""
         sentence = find_sentence(corpus, self.sentence)
         return None if sentence is None else _opened(corpus, "sentence").of_sentence(sentence).href
 
 
 @dataclass(frozen=True)
 class TokenTarget(Target):
-    """A wordpiece at its position in a sentence; another tokenizer has another one there."""
+    """A wordpiece at its position in a sentence; another tokenizer has another wordpiece there."""
 
     kind = "token"
     sentence: SentenceHash
@@ -130,7 +130,7 @@ class TokenTarget(Target):
         return cls(sentence_name(corpus, sentence), position, corpus.wordpieces(slice(row, row + 1))[0])
 
     def token(self, corpus: Corpus) -> int | None:
-        """Its number in the corpus; None where the corpus does not have it."""
+        """Number of the token in the corpus; None where the corpus lacks it."""
         sentence = find_sentence(corpus, self.sentence)
         if sentence is None or self.position >= int(corpus.sentences.row_size.values[sentence]):
             return None
@@ -144,7 +144,7 @@ class TokenTarget(Target):
         return f"{self.wordpiece}, position {self.position} in: {text}"[:TITLE]
 
     def href(self, corpus: Corpus) -> str | None:
-        """Page Sentence with the token as the selected query."""
+        """A link to page Sentence with the token as the selected query."""
         sentence = find_sentence(corpus, self.sentence)
         if sentence is None or self.token(corpus) is None:
             return None
@@ -153,7 +153,7 @@ class TokenTarget(Target):
 
 @dataclass(frozen=True)
 class PairTarget(Target):
-    """Two words of a sentence that a relation joins, by their numbers in the sentence; their spelling tells another annotation."""
+    """Two words of a sentence that a relation joins, by their numbers in the sentence; another spelling means another annotation."""
 
     kind = "pair"
     sentence: SentenceHash
@@ -175,7 +175,7 @@ class PairTarget(Target):
         return f"{self.spelling} ({self.relation}, {self.direction}) in: {text}"[:TITLE]
 
     def href(self, corpus: Corpus) -> str | None:
-        """Page Sentence with the first wordpieces of both words selected."""
+        """A link to page Sentence with the first wordpieces of both words selected."""
         sentence = find_sentence(corpus, self.sentence)
         if sentence is None or not corpus.has_words:
             return None
@@ -191,15 +191,15 @@ class PairTarget(Target):
 
 @dataclass(frozen=True)
 class PointTarget(Target):
-    """A feature point of a model, or a token there.
+    """A feature point of a model, or a token at it.
 
     Attributes
     ----------
     point
-        Its stored name, such as `L03.mixed`.
+        Stored name of the point, such as `L03.mixed`.
     token_set, token
         Both empty for the feature point itself. A token of the sample is `<sentence hash>-<position>`, so that a larger sample
-        has it too; one of a whole review is `<corpus>-<number in the review>`.
+        has it too; a token of a whole review is `<corpus>-<number in the review>`.
     """
 
     kind = "point"
@@ -215,11 +215,11 @@ class PointTarget(Target):
 
     @classmethod
     def at(cls, corpus: Corpus, point: str, features: Features, token: int) -> Self:
-        """A token of a token set, by its number there, at a feature point."""
+        """A token of a token set, by its number in the set, at a feature point."""
         return cls(model_identity(corpus), point, features.name, _token_name(corpus, features, token))
 
     def number(self, corpus: Corpus) -> int | None:
-        """The token's number in its token set; None where the corpus does not have it, and for a feature point itself."""
+        """The token's number in its token set; None where the corpus lacks it, and for a feature point itself."""
         if not self.token or self.token_set not in corpus.token_sets:
             return None
         features, (place, _, index) = corpus.features(self.token_set), self.token.rpartition("-")
@@ -237,7 +237,7 @@ class PointTarget(Target):
         return f"{piece}{point_title(self.point)}"
 
     def href(self, corpus: Corpus) -> str | None:
-        """Page Features with the large panel of the point, and the token selected."""
+        """A link to page Features with the large panel of the point, and the token selected."""
         token_set = self.token_set or next(iter(corpus.token_sets), "")
         if self.model != model_identity(corpus) or token_set not in corpus.token_sets:
             return None
@@ -259,15 +259,15 @@ class ViewTarget(Target):
 
     @classmethod
     def of(cls, corpus: Corpus, state: LinkState) -> Self:
-        """What a state shows of this corpus."""
+        """The view that a state shows of this corpus."""
         return cls(model_identity(corpus), corpus_identity(corpus), lasting_link(state.with_(at=None).href))
 
     def title(self, _corpus: Corpus) -> str:
-        """Its page."""
+        """The page of the view."""
         return f"page {self.link.partition('?')[0].strip('/') or 'overview'}"
 
     def href(self, corpus: Corpus) -> str | None:
-        """The same link, of the model where it is now."""
+        """The link of the view, with the key of the model in this store."""
         if (self.model, self.corpus) != (model_identity(corpus), corpus_identity(corpus)):
             return None
         return link_of_model(self.link, corpus)
@@ -280,7 +280,7 @@ _READERS: Mapping[str, TypeAdapter[Target]] = {kind: TypeAdapter(each) for kind,
 
 
 def parse_target(key: str) -> Target:
-    """The target of a key. Refusal where it is none."""
+    """The target of a key. Refusal where the key has no target."""
     kind, *parts = key.split("/")
     names = [field.name for field in fields(_CLASSES[kind])] if kind in _CLASSES else []
     if not names or len(parts) != len(names) or len(key) > 4 * MAX_QUERY:
@@ -293,14 +293,14 @@ def parse_target(key: str) -> Target:
 
 
 class Opened(Protocol):
-    """What a link opens in a corpus that it fits: a target, a saved view."""
+    """A target or a saved view, which a link opens in a corpus that it fits."""
 
     def href(self, corpus: Corpus) -> str | None:
         """The link; None where it does not fit."""
 
 
 def link_to(opened: Opened, corpora: Iterable[Corpus]) -> str | None:
-    """The link that opens something in the first of the corpora that it fits; None where it fits none."""
+    """The link that opens a target or view in the first corpus that it fits; None where it fits no corpus."""
     links = (opened.href(corpus) for corpus in corpora)
     return next((link for link in links if link is not None), None)
 
@@ -327,12 +327,12 @@ def link_of_model(link: str, corpus: Corpus) -> str:
 
 
 def model_identity(corpus: Corpus) -> str:
-    """What is the same for a model in every store and after every refresh, and differs for another checkpoint."""
+    """Identity of a model: the same in every store and after every refresh, another one for another checkpoint."""
     return str(corpus.attributes["weights_sha256"])
 
 
 def corpus_identity(corpus: Corpus) -> str:
-    """What is the same for a corpus after every refresh; other data, another splitter or tokenizer make another corpus."""
+    """Identity of a corpus: the same after every refresh; other data, another splitter or tokenizer make another corpus."""
     return str(corpus.attributes["corpus"])
 
 

@@ -33,7 +33,7 @@ from store import Corpus
 from store.phrases import many
 from store.schema.model import head_name
 
-#: What gets attention -> the statistics of its share, by weight and by norm; all other tokens get the rest.
+#: Targets of attention -> the statistics of their shares, by weight and by norm; all other tokens get the rest.
 TARGETS: Mapping[str, tuple[str, str]] = {
     "[CLS]": ("to_cls", "norm_to_cls"),
     "[SEP]": ("to_sep", "norm_to_sep"),
@@ -45,7 +45,7 @@ _NORMS = defined(
     "What arrives: each weight multiplied by the value norm of its key. Means over the heads of a layer and all sentences; every "
     "sentence has the same weight.",
 )
-#: Tokens of an example, [CLS] and [SEP] included: enough for a sentence, few enough to read at a glance.
+#: Fewest and most tokens of an example, [CLS] and [SEP] included: enough for a sentence, few enough to read at a glance.
 FEWEST_TOKENS, MOST_TOKENS = 7, 12
 #: A head attends to sinks where they get more than this share of its attention.
 SINK_SHARE = 0.5
@@ -72,7 +72,7 @@ class Shares:
 class WhereAttentionGoes:
     """Shares of each layer and of all heads, what special tokens are, and links that compare labels by the largest target.
 
-    `arrival` is what the vectors of words are made of, None where the store does not say; `layers_of_arrival` links to the same by layer.
+    `arrival` is what the vectors of words are made of, None where the store lacks it; `layers_of_arrival` links to each layer's.
     """
 
     layers: list[Shares]
@@ -97,7 +97,7 @@ def read_attention(corpus: Corpus, state: LinkState) -> WhereAttentionGoes:
         label_contrasts(corpus, state),
         state.href,
         arrival if isinstance(arrival, Arrival) else None,
-        # Of the same tokens as the sentence on Overview: words, where the corpus has their means.
+        # The same tokens as in the sentence on Overview: words, where the corpus has their means.
         f"{state.with_(source='word').href}#{MADE_OF}",
     )
 
@@ -139,7 +139,7 @@ def where_attention_goes(shown: WhereAttentionGoes) -> list[object]:
 
 
 def _made_of(arrival: Arrival, href: str) -> html.P:
-    """What the vectors of words are made of after the last layer."""
+    """A sentence on what the vectors of words are made of after the last layer."""
     share = arrival.last["globenc"]
     return html.P(
         [
@@ -150,7 +150,7 @@ def _made_of(arrival: Arrival, href: str) -> html.P:
 
 
 def _finding(shown: WhereAttentionGoes) -> html.P:
-    """The special target with the largest share: how much attention it gets, and how much of what arrives."""
+    """Sentences on the special target with the largest share: its share of attention, and of what arrives."""
     shares, target = shown.mean, shown.mean.largest
     weight, norm = 100 * shares.weight[target], 100 * shares.norm[target]
     named = term("special", target, shown.special) if target in NAMED else target
@@ -179,7 +179,7 @@ def _finding(shown: WhereAttentionGoes) -> html.P:
 class KindExample:
     """The clearest head of a kind with two sentences of the corpus, and the mean of its statistic in each.
 
-    `typical` is the sentence nearest to the mean of all, `unusual` the one farthest below it.
+    `typical` is the sentence nearest to the mean of all, `unusual` the sentence farthest below it.
     """
 
     kind: HeadKind
@@ -195,14 +195,14 @@ class KindExample:
 
     @property
     def is_exception(self) -> bool:
-        """Whether the mean of the unusual sentence, as it is written, is below that of all."""
+        """Whether the mean of the unusual sentence, as it is written, is below the mean of all sentences."""
         mean = self.kind.values[0]
         return self.lowest < mean and spell(self.lowest, "share") != spell(mean, "share")
 
 
 @cached
 def examples_of(corpus: Corpus) -> tuple[KindExample, ...]:
-    """One example of each kind."""
+    """An example of each kind of heads."""
     counting = f"Counting {many(corpus.n_tokens, 'token')}"
     return tuple(_example(corpus, kind) for kind in watched(kinds_of(corpus), counting))
 
@@ -218,7 +218,7 @@ def _example(corpus: Corpus, kind: HeadKind) -> KindExample:
 
 
 def readable_sentences(sizes: NDArray[np.integer]) -> NDArray[np.intp]:
-    """Sentences of `FEWEST_TOKENS` to `MOST_TOKENS` tokens; where there are none, those of the size next to that."""
+    """Sentences of `FEWEST_TOKENS` to `MOST_TOKENS` tokens; where there are none, the sentences of the nearest size."""
     away = np.maximum(sizes - MOST_TOKENS, 0) + np.maximum(FEWEST_TOKENS - sizes, 0)
     return np.flatnonzero(away == away.min())
 
@@ -230,20 +230,20 @@ def heads_on_sinks(corpus: Corpus) -> int:
 
 @dataclass(frozen=True)
 class HeadPictures:
-    """Pictures of the points of heads: the beginning of their URLs, empty before there is one, and in words which tokens they draw."""
+    """Pictures of the points of heads: the beginning of their URLs, empty without pictures, and a text on the drawn tokens."""
 
     url: str
     drawn: str
 
 
 def read_pictures(corpus: Corpus, state: LinkState) -> HeadPictures:
-    """Those of the view of a link."""
+    """The pictures of heads in the view of a link."""
     url = f"{data_link(corpus)}/raster/{state.view or corpus.views[0]}" if corpus.views else ""
     return HeadPictures(url, f"{min(DRAWN, corpus.n_tokens):,} of {all_of(corpus, 'token')}")
 
 
 def example_cards(corpus: Corpus, state: LinkState) -> list[object]:
-    """One card for each kind of heads."""
+    """A card for each kind of heads."""
     sentences = {example.kind: _sentence(state, example, corpus) for example in examples_of(corpus)}
     return _cards(state, read_pictures(corpus, state), sentences)
 
@@ -268,7 +268,7 @@ def _card(state: LinkState, pictures: HeadPictures, kind: HeadKind, sentence: Co
 def head_card(
     state: LinkState, pictures: HeadPictures, of: tuple[int, int], words: tuple[object, str], sentence: Component
 ) -> html.Li:
-    """A head with its picture and a sentence; `words` are what it does, and how clearly."""
+    """A head with its picture and a sentence; `words` say what the head does, and how clearly."""
     does: Any
     does, evidence = words
     return html.Li(
@@ -292,7 +292,7 @@ def head_link(state: LinkState, layer: int, head: int) -> dcc.Link:
 
 
 def picture_of_head(state: LinkState, pictures: HeadPictures, layer: int, head: int, side: int) -> Component:
-    """The points of a head as an image for each colour scheme, a link to its page; nothing before there is a picture."""
+    """The points of a head as an image for each colour scheme, a link to its page; empty without a picture."""
     if not pictures.url:
         return html.Div(className="no-picture")
     url = f"{pictures.url}/{layer}/{head}.png?tokens={DRAWN}&side={side}"
@@ -303,7 +303,7 @@ def picture_of_head(state: LinkState, pictures: HeadPictures, layer: int, head: 
 
 
 def _image(url: str, scheme: str, alt: str, side: int) -> html.Span:
-    """A background: browsers do not fetch that of an element which the other scheme hides."""
+    """An image as a background: browsers do not fetch the background of an element that the other scheme hides."""
     named: Any = {"aria-label": alt, "role": "img"}
     style = {"backgroundImage": f'url("{url}&scheme={scheme}")', "width": side, "height": side}
     return html.Span(className=f"only-{scheme}", style=style, **named)
@@ -321,14 +321,14 @@ def _sentence(state: LinkState, example: KindExample, corpus: Corpus) -> html.A:
 
 @cached
 def _pattern(corpus: Corpus, sentence: int, layer: int, head: int) -> NDArray[np.float32]:
-    """Of the tokens that are drawn, of the softmax over the whole sentence."""
+    """Weights between the drawn tokens (query_token, key_token), of the softmax over the whole sentence."""
     rows = corpus.sentence_rows(sentence)
     drawn = np.arange(min(rows.stop - rows.start, MOST_TOKENS))
     return corpus.weights(sentence, layer=layer, head=head, queries=drawn)[:, : len(drawn)]
 
 
 def exceptions(corpus: Corpus, state: LinkState, examples: Sequence[KindExample]) -> list[object]:
-    """Sentences in which the clearest heads do not do as usual, of their examples."""
+    """The unusual sentences of the examples: in them the clearest heads do not do as usual."""
     texts, found = corpus.sentences.text.values, [each for each in examples if each.is_exception]
     if not found:
         return [html.P("The clearest heads do as usual in every short sentence.", className="caption")]

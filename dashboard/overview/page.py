@@ -53,7 +53,7 @@ from store.schema.model import head_name
 
 #: Relations that are listed.
 LISTED = 5
-#: Labels that are too long for a cell.
+#: Short forms of labels that are too long for a cell.
 SHORT = {"previous": "prev", "punctuation": "punct"}
 _LABELS = (
     "A head has a label where its attention passes the threshold of Clark et al. (2019): "
@@ -81,7 +81,7 @@ UNUSUAL = DeferredPart(
 
 @dataclass(frozen=True)
 class Outlier:
-    """The head whose nearest head is farthest: (layer, head) of both, their divergence in nats per token, and what that is."""
+    """The head whose nearest head is farthest: (layer, head) of both, their divergence in nats per token, and a text on what that is."""
 
     head: tuple[int, int]
     nearest: tuple[int, int]
@@ -96,15 +96,15 @@ class OverviewPage:
     Attributes
     ----------
     model, corpus, size
-        Names of both; in words how large they are, and which figures are of which sentences.
+        Names of both; a text on the size of the corpus, and on which figures are computed from which sentences.
     marks_ends
         Whether the tokenizer puts a token before a text.
     kinds, labels, on_sinks
         The kinds of heads, the label of every head: (layer, head), and how many heads give most of their attention to sinks.
     roles
-        What every head does.
+        Roles of every head.
     attention
-        Where it goes.
+        Where attention goes.
     pictures, spearman
         Pictures of heads, and of each the rank correlation of attention and distance on screen: (layer, head); how to get
         them where there are none.
@@ -116,7 +116,7 @@ class OverviewPage:
     relations, source
         The relations that a head finds best beyond the offset of their words, and where the words come from.
     outlier
-        None where divergences are not computed.
+        The head that is least like any other; None where divergences are not computed, or for two heads alone.
     """
 
     state: LinkState
@@ -201,7 +201,7 @@ def draw(shown: OverviewPage) -> Page:
 
 
 def _what_heads_are(shown: OverviewPage) -> html.P:
-    """What the page is about, in terms that it explains."""
+    """The subject of the page, in terms that the page explains."""
     layers, heads = shown.labels.shape
     return html.P(
         [
@@ -219,7 +219,7 @@ def _what_heads_are(shown: OverviewPage) -> html.P:
 
 
 def _counted(corpus: Corpus) -> str:
-    """Which figures are of which sentences."""
+    """A text on which figures are computed from which sentences."""
     if not has_part(corpus):
         return "Every figure is computed from them."
     first = first_of(corpus, "sentence")
@@ -232,7 +232,7 @@ def _section(content: Iterable[object], width: str = "") -> html.Section | None:
 
 
 def _what_heads_do(shown: OverviewPage) -> list[object]:
-    """The roles of every head; of a store without them the labels, and how to get roles."""
+    """The roles of every head; for a store without roles the labels, and how to get roles."""
     if isinstance(shown.roles, Unmade):
         return [*_kinds(shown), unmade_line(shown.roles)]
     return [*what_heads_do(every_head(shown.state), shown.roles), _sinks(shown)]
@@ -398,7 +398,7 @@ def _unusual(shown: OverviewPage) -> list[object]:
 
 
 def _read_outlier(corpus: Corpus) -> Outlier | None:
-    """None where divergences are not computed, or of two heads alone."""
+    """The head whose nearest head is farthest; None where divergences are not computed, or for two heads alone."""
     try:
         divergence = mean_divergence(corpus)
     except NotIngested:

@@ -30,7 +30,7 @@ from store import Corpus
 from store.kernels.rules import RULES
 from store.schema.model import head_name
 
-#: Cards; tokens of a sentence at most, and sentences among which the clearest is sought.
+#: Most cards, most tokens of a sentence, and most sentences among which the clearest is sought.
 SHOWN, MOST_TOKENS, SOUGHT = 8, 11, 64
 #: The role of the card of a head that attends to a token which is no word.
 SINK = "cls"
@@ -39,9 +39,9 @@ PAIR = "of-pair"
 
 
 class RoleHead(NamedTuple):
-    """A role, its clearest head, and how many times as much attention the words of the role get there as other words.
+    """A role, its clearest head, and the bias: how many times as much attention the role's words get there as other words.
 
-    `share`, of a sink alone: how much of the head's attention it gets, as no test compares it with words.
+    `share`, for a sink alone, is the sink's share of the head's attention: no test compares a sink with words.
     """
 
     role: str
@@ -60,7 +60,7 @@ class RoleExample(NamedTuple):
 
 
 def role_heads(shares: RoleShares) -> list[RoleHead]:
-    """Each role that is the clearest of some head, with the clearest of these; the largest bias first."""
+    """Each role that is the clearest role of some head, with the clearest of these heads; the largest bias first."""
     found = []
     for role in shares.found_roles:
         place, head = shares.tested.index(role), shares.clearest_head(role)
@@ -70,7 +70,7 @@ def role_heads(shares: RoleShares) -> list[RoleHead]:
 
 
 def sink_head(corpus: Corpus, shares: RoleShares, others: Collection[RoleHead]) -> list[RoleHead]:
-    """Of the heads without a card the one that gives most to the token before a text; none where that gets half of no head."""
+    """The head without a card that gives most to the token before a text; none where no such head gives it half of its attention."""
     share = shares.share[list(map(str, corpus.roles.role.values)).index(SINK)].copy()
     for other in others:
         share[other.layer, other.head] = 0
@@ -81,7 +81,7 @@ def sink_head(corpus: Corpus, shares: RoleShares, others: Collection[RoleHead]) 
 
 @cached
 def example_of(corpus: Corpus, of: RoleHead) -> RoleExample | None:
-    """Of the first short sentences the one in which most attention goes where the role says; None without any."""
+    """The sentence, of the first short ones, in which most attention goes where the role says; None without such a sentence."""
     sizes = corpus.sentences.row_size.values[:SEARCHED]
     short = np.flatnonzero((sizes >= FEWEST_TOKENS) & (sizes <= MOST_TOKENS))[:SOUGHT].tolist()
     patterns = dict(zip(short, patterns_of(corpus, of.layer, of.head, short), strict=True))
@@ -96,7 +96,7 @@ def example_of(corpus: Corpus, of: RoleHead) -> RoleExample | None:
 
 
 def _between_words(corpus: Corpus, sentence: int, part: NDArray[np.floating]) -> NDArray[np.floating]:
-    """The weights whose query is a word, where there are any: a pair of words says more than one of a mark."""
+    """The weights between words, else those with a word as query, else all: a pair of words says more than one with a mark."""
     is_word = np.array([piece.text.isalnum() for piece in corpus.sentence_pieces(sentence)])
     of_words = part * is_word[:, None]
     for chosen in (of_words * is_word, of_words):
@@ -106,7 +106,7 @@ def _between_words(corpus: Corpus, sentence: int, part: NDArray[np.floating]) ->
 
 
 def cards(corpus: Corpus, state: LinkState) -> list[object]:
-    """One card for each role that tests find; of a store without such roles, for each kind of heads by label."""
+    """A card for each role that tests find; for a store without such roles, a card for each kind of heads by label."""
     heads = heads_of_cards(corpus)
     if not heads:
         return example_cards(corpus, state)
@@ -123,7 +123,7 @@ def outline(corpus: Corpus, state: LinkState) -> list[object]:
 
 
 def heads_of_cards(corpus: Corpus) -> list[RoleHead]:
-    """The heads of the cards by role; none of a store without roles, or in which tests find none."""
+    """The heads of the cards by role; none for a store without roles, or in which tests find none."""
     shares = known_shares(corpus)
     found = role_heads(shares)[: SHOWN - 1] if shares else []
     return [*found, *sink_head(corpus, shares, found)] if shares and found else []
@@ -140,7 +140,7 @@ def draw_cards(corpus: Corpus, state: LinkState, sentences: Mapping[RoleHead, Co
 
 
 def _words(of: RoleHead, special: Term) -> tuple[object, str]:
-    """What the head does, and how clearly."""
+    """Words on what the head does, and on how clearly."""
     does = what_a_role_does(of.role)
     if of.share is None:
         return does, f"{of.bias:.0f} times an average word's attention."

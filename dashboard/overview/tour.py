@@ -24,23 +24,23 @@ from store.kernels.rules import RULES
 from store.phrases import many
 from store.schema.model import head_name
 
-#: Steps, and tokens that are drawn at most: a corpus may have long sentences alone.
+#: Number of steps, and most tokens that are drawn: a corpus may have only long sentences.
 STEPS, MOST_DRAWN = 5, 14
-#: Roles of this kind first: their weights go to several tokens, where those of positions are nearly 0 or 100%.
+#: The kind of roles that is preferred: its weights go to several tokens; weights of positions are nearly 0 or 100%.
 FIRST_KIND = "grammar"
-#: Pixels of a row of bars: all of it, what its title takes, and its height.
+#: Pixels of a row of bars: its width, the width of its title, and its height.
 WIDE, TITLE, HIGH = 560, 92, 44
-#: Pixels of a head in the picture of all: its width, the space between two, and of one token.
+#: Pixels in the picture of all heads: width of a head, space between two heads, and height of a token.
 CELL, GAP, LINE = 34, 8, 4
 #: Pixels for the numbers of layers and heads.
 MARGIN = 22
-#: Weights from which on a line is drawn, and drawn strongly.
+#: Least weight of a drawn line, and of a strong line.
 LEAST, STRONG = 0.15, 0.5
 
 
 @dataclass(frozen=True)
 class TourHead:
-    """The head of the tour, what it does (empty where no role or label says so), whether a test finds that, and its sentence and pair."""
+    """The head of the tour, what it does (empty without a role or label), whether a test finds this, and its sentence and pair."""
 
     layer: int
     head: int
@@ -50,7 +50,7 @@ class TourHead:
 
     @classmethod
     def of_role(cls, of: RoleHead, example: RoleExample) -> "TourHead":
-        """The head of a card; no test finds that of a sink."""
+        """The head of a card; no test finds the role of a sink."""
         return cls(of.layer, of.head, what_a_role_does(of.role), of.share is None, example)
 
 
@@ -67,11 +67,11 @@ class Tour:
     query, key
         Vectors of the two tokens of the pair: (channel,).
     scores
-        Of the query with every key: (token,).
+        Scores of the query with every key: (token,).
     is_biased
         Whether the model adds something to the products of queries and keys.
-    weights
-        Of the head, and of all heads: (query_token, key_token) and (layer, head, query_token, key_token).
+    weights, every
+        Attention weights of the head, and of all heads: (query_token, key_token) and (layer, head, query_token, key_token).
     """
 
     state: LinkState
@@ -120,7 +120,7 @@ def read_tour(corpus: Corpus, state: LinkState) -> Tour:
 
 @cached
 def tour_head(corpus: Corpus) -> TourHead:
-    """The head of a card, of grammar where there is one, with the longest sentence; without roles, the clearest by its label."""
+    """The head of a card that `choose_head` prefers; for a store without roles, the clearest head by its label."""
     of_roles = {of: example for of in heads_of_cards(corpus) if (example := example_of(corpus, of)) is not None}
     if of_roles:
         of = choose_head(of_roles, corpus.sentences.row_size.values)
@@ -131,12 +131,12 @@ def tour_head(corpus: Corpus) -> TourHead:
 
 
 def choose_head(examples: Mapping[RoleHead, RoleExample], sizes: NDArray[np.integer]) -> RoleHead:
-    """Of heads with their sentences one with a role of grammar, if any, and of these the one with the longest sentence."""
+    """The head with the longest sentence, among those with a role of grammar if there are any."""
     return max(examples, key=lambda of: (RULES[of.role].kind == FIRST_KIND, int(sizes[examples[of].sentence])))
 
 
 def _strongest_pair(corpus: Corpus, layer: int, head: int) -> RoleExample:
-    """The first short sentence, and the two tokens of it with the largest weight, words where it has two."""
+    """The first short sentence, and its two tokens with the largest weight between them: words where it has two."""
     sentence = int(readable_sentences(corpus.sentences.row_size.values)[0])
     weights = corpus.weights(sentence, layer=layer, head=head)
     is_word = np.array([not piece.special for piece in corpus.sentence_pieces(sentence)])
@@ -225,7 +225,7 @@ def _weight(shown: Tour) -> list[Any]:
 
 
 def _score(score: np.floating) -> str:
-    """A score without the minus of a rounded 0; of a key that the query may not see, that."""
+    """A score as text, without the minus of a rounded 0; “not seen” for a key that the query may not see."""
     return decimal(round(float(score), 1) + 0.0, 1) if np.isfinite(score) else "not seen"
 
 
@@ -280,7 +280,7 @@ def vector_rows(query: str, key: str, asks: NDArray[np.floating], answers: NDArr
 
 
 def _bars(top: float, title: str, numbers: NDArray[np.floating], kind: str) -> list[Tree]:
-    """A row: its title, the line of zero, and a bar for each number, by the largest of the row."""
+    """A row: its title, the line of zero, and a bar for each number, on the scale of the largest number."""
     middle, step = top + HIGH / 2, (WIDE - TITLE) / len(numbers)
     half = HIGH / 2 / max(float(np.abs(numbers).max()), float(np.finfo(np.float32).tiny))
     bars = [

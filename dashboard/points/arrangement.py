@@ -28,8 +28,8 @@ _SORTING = "By the mean of a statistic over all queries, descending. Each panel 
 class Arrangement:
     """The shown heads in their order, by their numbers layer by layer.
 
-    `values` are those of the statistic that sorts them, of all heads; None where they stand layer by layer. `packed` is
-    whether they stand one after the other instead of in their layer's row.
+    `values` has the sorting statistic of every head; None where heads stand layer by layer. `packed` says whether heads stand
+    one after the other instead of in the row of their layer.
     """
 
     heads: tuple[int, ...]
@@ -39,7 +39,7 @@ class Arrangement:
 
     @property
     def slots(self) -> list[int]:
-        """The place of every head, -1 where it is left out."""
+        """The place of every head in the picture, -1 of a head that is left out."""
         place = dict(zip(self.heads, range(len(self.heads)), strict=True))
         return [place.get(head, -1) for head in range(self.of)]
 
@@ -61,13 +61,13 @@ def arrangement(corpus: Corpus, state: LinkState) -> Arrangement:
 
 
 def _with_role(corpus: Corpus, role: str) -> NDArray[np.bool_]:
-    """In which heads a test finds the role: (head,) through all layers."""
+    """Whether a test finds the role in each head: (head,), layer after layer."""
     shares = known_shares(corpus)
     return shares.with_role(role).ravel() if shares else np.zeros(corpus.layers * corpus.heads, bool)
 
 
 def minimum(state: LinkState) -> float:
-    """The least value of a shown head; a link says shares in per cent."""
+    """The minimum of the sorting statistic in its own unit: a link has shares in per cent."""
     share = state.arranged is not None and STATISTICS[state.arranged].unit == "share"
     return float(state.above or 0) / (100 if share else 1)
 
@@ -78,7 +78,7 @@ def _values(corpus: Corpus, statistic: str) -> NDArray[np.float64]:
 
 
 def value_text(state: LinkState, value: float) -> str:
-    """A value of the statistic that sorts the heads, without a unit but per cent; empty where there is none."""
+    """A value of the sorting statistic, without its unit except per cent; empty where no statistic sorts."""
     if state.arranged is None:
         return ""
     unit = STATISTICS[state.arranged].unit
@@ -86,7 +86,7 @@ def value_text(state: LinkState, value: float) -> str:
 
 
 def arrangement_controls(corpus: Corpus, state: LinkState, shown: Arrangement) -> html.Div:
-    """What sorts the heads and which are shown, and how many these are."""
+    """The controls that sort and choose heads, and the number of shown heads."""
     named: Any = {"aria-label": "Heads: sort, role, label"}
     shares = known_shares(corpus)
     role = [role_choice(state, shares, "Role")] if shares else []
@@ -106,7 +106,7 @@ def _sorting(state: LinkState) -> html.Div:
 
 
 def _least(state: LinkState) -> dmc.NumberInput:
-    """The minimum of the statistic that sorts; without one there is nothing to compare."""
+    """The field for the minimum of the sorting statistic; disabled where no statistic sorts."""
     unit = unit_title(STATISTICS[state.arranged].unit) if state.arranged else ""
     label, least = f"Minimum, {unit}" if unit else "Minimum", None if state.above is None else float(state.above)
     optional = {"placeholder": "any", "decimalScale": 3, "disabled": state.arranged is None}
@@ -122,7 +122,7 @@ def _labels(corpus: Corpus, state: LinkState) -> html.Div:
 
 
 def nothing_shown(state: LinkState) -> html.P:
-    """Where no head passes: what to do."""
+    """A line that says what to do where no head passes the conditions."""
     everything = state.with_(arranged=None, tagged=None, does=None, above=None).href
     link = dcc.Link("Show all heads", href=everything)
     return html.P(

@@ -28,12 +28,12 @@ from store.schema.model import ROLES
 PARTNERS = 5
 #: Tokens of the same wordpiece among the highest-scoring keys.
 OF_ONE_PIECE = 3
-#: Scores that are looked at for each token that is listed, as some are of a wordpiece that is listed often enough.
+#: Candidate scores for each listed token: candidates of a wordpiece that is already listed often enough are dropped.
 CANDIDATES = 32
 #: Queries whose weights are computed at once.
 AT_ONCE = 1_024
 Floats = NDArray[np.floating]
-#: Weights (query_token, key_token) of some queries, by their positions, to all keys.
+#: A function from positions of queries to their attention weights (query_token, key_token) over all keys.
 WeightsOf = Callable[[NDArray[np.integer]], Floats]
 EMPTY = "Click a point in the picture (or press p, then Enter) for its sentence, strongest weights and highest-scoring keys."
 
@@ -57,7 +57,7 @@ class PointCard:
     sentence: int
     label: str
     wordpieces: list[str]
-    #: What each of these adds to the text.
+    #: The text that each wordpiece adds to the sentence, with its space.
     texts: list[str]
     received: float
     entropy: float
@@ -98,7 +98,7 @@ def _partners(weights: NDArray[np.float32], wordpieces: list[str]) -> list[Partn
 
 @dataclass(frozen=True)
 class Near:
-    """A token whose key has one of the largest logits with the point's query, or the other way round.
+    """A token whose key has one of the largest logits with the point's query; of a point that is a key, a token by its query.
 
     `score` is the logit q.k / sqrt(channels).
     """
@@ -136,7 +136,7 @@ def focus(
 def sentence_overlay(
     position: int, pieces: Sequence[str], places: Floats, lines: list[tuple[int, int, float]]
 ) -> dict[str, object]:
-    """JSON-ready: a token's position, and of its sentence the wordpieces, the positions in the picture and the lines.
+    """JSON-ready: a token's position, and the wordpieces, the places in the picture and the lines of its sentence.
 
     `places` are (token, role, component).
     """
@@ -175,10 +175,10 @@ def sentence_lines(
 def strongest_lines(
     weights_of: WeightsOf, tokens: int, position: int, *, role: str, lines: Lines, top: int, least: float
 ) -> list[tuple[int, int, float]]:
-    """Query, key and weight of the lines drawn in a sentence of so many tokens, the strongest of a token first.
+    """Query, key and weight of the lines drawn in a sentence of `tokens` tokens, the strongest line of a token first.
 
     For a query its `top` keys, for a key its `top` queries, for the sentence the `top` keys of every query; no weight below
-    `least`. The weights of a long sentence are never there all at once.
+    `least`. The weights of a long sentence are never all in memory at once.
     """
     if lines == "sentence":
         rows = (row for block in _blocks(weights_of, tokens) for row in block)
@@ -197,7 +197,7 @@ def _blocks(weights_of: WeightsOf, tokens: int) -> Iterator[Floats]:
 
 @cached
 def nearest(corpus: Corpus, view: str, point: Point, *, searched: int, count: int) -> list[Near]:
-    """The tokens with the largest logits with the point among the first `searched`, the largest first."""
+    """Tokens among the first `searched` with the largest logits with the point, the largest first."""
     scores = logits(corpus, point, searched)
     pieces = corpus.tokens.token_id.values[corpus.rows[:searched]]
     tokens = _best(scores, pieces, count)
@@ -214,14 +214,14 @@ def nearest(corpus: Corpus, view: str, point: Point, *, searched: int, count: in
 
 
 def _strongest(weights: Floats, top: int, least: float) -> list[tuple[int, float]]:
-    """Positions and weights, the largest first; without those of 0, as a token has that a query does not see."""
+    """Positions and weights, the largest first; without weights of 0, which keys have that a query does not see."""
     strongest = np.argsort(-weights, kind="stable")[:top]
     seen = strongest[weights[strongest] > 0]
     return [(int(position), float(weights[position])) for position in seen if weights[position] >= least]
 
 
 def _best(scores: Floats, pieces: NDArray[np.integer], count: int) -> NDArray[np.int64]:
-    """Tokens of the largest scores, the largest first; at most `OF_ONE_PIECE` of a wordpiece."""
+    """Tokens with the largest scores, the largest first; at most `OF_ONE_PIECE` tokens of one wordpiece."""
     looked = CANDIDATES * max(1, count)
     while True:
         order = largest_first(scores, looked)
@@ -280,7 +280,7 @@ def panel(shown: ShownPoints) -> list[object]:
 
 
 def _sentence(state: LinkState, point_focus: dict[str, Any]) -> html.P:
-    """The wordpieces of its sentence, each a link to that token in the same role."""
+    """The wordpieces of the point's sentence, each a link to that token in the same role."""
     first = (state.token or 0) - point_focus["position"]
     links = [state.with_(token=first + position, marks=None).href for position in range(len(point_focus["pieces"]))]
     return linked_pieces(point_focus["pieces"], links, point_focus["position"], state.role)
@@ -308,7 +308,7 @@ def _controls(shown: ShownPoints) -> html.Div:
 
 
 def _sentence_link(shown: ShownPoints) -> str:
-    """The page of its sentence, with the point selected."""
+    """The link to page Sentence with the point's sentence and the point selected."""
     corpus, state = shown.corpus, shown.state
     row = corpus.rows[state.token or 0]
     sentence, position = (int(corpus.tokens[name].values[row]) for name in ("sentence_index", "position"))

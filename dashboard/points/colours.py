@@ -1,7 +1,8 @@
 """A column as a colour code of every point, and the legend of the codes.
 
-Format, little-endian: `HSC2`, u32 panels (1 where all are the same), tokens a panel, roles, then u8 [panel, token, role].
-255 is no value. Numbers: 0 to 254 from the legend's low to its high. Categories: 0 to 7 with a colour of their own, 8 for all others.
+Format, little-endian: `HSC2`, u32 panels (1 where all panels are the same), tokens a panel, roles, then u8 [panel, token, role].
+255 is no value. A number has a code from 0 (the legend's low) to 254 (its high). A category has a code of its own from 0 to 7; all
+other categories have code 8.
 """
 
 import struct
@@ -22,17 +23,17 @@ from store.schema.model import ROLES
 
 MAGIC = b"HSC2"
 MISSING = 255
-#: Percentiles of the drawn values between which colours differ: a few extreme tokens do not grey out the others.
+#: Percentiles of the drawn values at the ends of the colour scale: a few extreme tokens do not grey out the others.
 SPAN = (2, 98)
-#: The link that shows a category alone, or all again, and whether it is alone.
+#: From a category: the link that shows it alone, or all categories again; and whether the category is alone now.
 Isolate = Callable[[str], tuple[str, bool]]
-#: Where the colour shows a category, the shape tells queries from keys.
+#: Legend of the shapes: they tell queries from keys where the colour shows a category.
 OUTLINED = "● query ◇ key (outlined when zoomed in)"
 
 
 @dataclass(frozen=True)
 class Category:
-    """A category among the drawn points, and which colour it has."""
+    """A category among the drawn points: its number of points and its colour."""
 
     code: int
     name: str
@@ -44,9 +45,9 @@ class Category:
 class Legend:
     """The legend of a column in one picture.
 
-    `low` and `high` are the ends of a number's colour scale, NaN where no point has a value. `categories` are those with a colour
-    of their own in the order of their codes, `more` counts the other categories, `others` their points, `missing` the points without
-    a value, which are called `rest`.
+    `low` and `high` are the ends of a number's colour scale, NaN where no point has a value. `categories` have a colour of their
+    own and stand in the order of their codes; `more` counts the other categories, `others` their points. `missing` counts the points
+    without a value; `rest` is what the legend calls them.
     """
 
     column: str
@@ -146,7 +147,7 @@ def _categories(column: Column, values: Values, like: Values) -> list[Category]:
 
 
 def _colours(column: Column, values: Values, count: int) -> NDArray[np.int64]:
-    """The colour of each of so many codes: its own for the most frequent, in the order of their codes, else the last: (code,)."""
+    """Colour number of each code (code,): the most frequent codes have their own, in the order of codes; all others the last."""
     counts = np.bincount(values[values >= 0].astype(np.int64), minlength=max(count, len(column.names)))
     own = np.sort(np.argsort(-counts, kind="stable")[:COLOURED])
     colours = np.full(len(counts), COLOURED)
@@ -155,12 +156,12 @@ def _colours(column: Column, values: Values, count: int) -> NDArray[np.int64]:
 
 
 def marks_line() -> html.P:
-    """The marks of queries and keys, where the colour shows nothing else."""
+    """A legend of the marks of queries and keys, for pictures that no column colours."""
     return html.P([_mark("●", "query"), " query ", _mark("◆", "key"), " key"], className="legend of-picture")
 
 
 def isolating(state: LinkState, field: str) -> Isolate:
-    """What shows a category alone, by the field of the link that names it; once more, all of them."""
+    """The function behind a click on a category: it is shown alone by a field of the link; a second click shows all."""
 
     def isolate(category: str) -> tuple[str, bool]:
         is_alone = state.fields[field] == category

@@ -1,4 +1,4 @@
-"""What stands around a picture: above it its view, colours and search; below it captions, legends, filters and how many points are selected."""
+"""Parts around a picture of points: above it the view, colours and search; below it captions, legends, filters and the selection's size."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,9 +28,9 @@ from store.phrases import many
 from store.schema.model import ROLES, head_name
 from store.schema.pictures import ATTENTIONVIZ_TOKENS, ViewName
 
-#: Categories that a control offers, the most frequent.
+#: Most categories that a control offers: the most frequent ones.
 OFFERED = 100
-#: What the lines and the names over the points are.
+#: Explanations of the lines and of the names over the points.
 CONTOURS = (
     "Lines around the smallest regions of the picture with 25, 50 and 75% of the drawn queries, and of the drawn keys: highest-density "
     "regions of a histogram of 256 by 256 cells, smoothed by a Gaussian (0.6 of Scott's bandwidth)."
@@ -54,7 +54,7 @@ Mark = tuple[str, str]
 
 
 def around_picture(shown: ShownPoints, *more: html.Div, head: bool) -> list[object]:
-    """Every control and the rows of `more`, then what colours mean, the filters, and how many points are selected."""
+    """Every control and the rows of `more`, then the colour legend, the filters, and the number of selected points."""
     offered = columns(shown.corpus)
     menu = filter_menu(shown.filters, offered)
     rows = [
@@ -72,7 +72,7 @@ def around_picture(shown: ShownPoints, *more: html.Div, head: bool) -> list[obje
 
 
 def colour_legend(shown: ShownPoints) -> html.P | html.Div:
-    """What colours mean; an entry of a category shows it alone, and a second click all of them."""
+    """The legend of the colours; a click on a category shows it alone, a second click shows all categories."""
     if not shown.coloured:
         return marks_line()
     return legend_line(shown.legend, isolate=isolating(shown.state, "only"))
@@ -95,7 +95,7 @@ def _size_switch(shown: ShownPoints) -> dmc.Switch:
 
 
 def _switches(shown: ShownPoints) -> html.Div:
-    """What is drawn with the points of a head, two below each other; of densities where the picture has them."""
+    """Switches of what is drawn with the points of a head, two below each other; those of densities in 2D pictures alone."""
     state = shown.state
     densities = [
         explained(switch("contours", "contours", bool(state.contours)), info("contours", CONTOURS)),
@@ -106,7 +106,7 @@ def _switches(shown: ShownPoints) -> html.Div:
 
 
 def colour_choice(shown: ShownPoints) -> dmc.Select:
-    """By what points are coloured."""
+    """The choice of the column that colours the points."""
     titles = {name: column.title for name, column in columns(shown.corpus).items()}
     return choice("colour", "Colour", titles, shown.state.colour, 155)
 
@@ -137,7 +137,7 @@ class Filter:
     condition: Condition
     column: Column
     categories: Mapping[str, str] | None = None
-    #: The least and the greatest number, and the step between two that can be chosen.
+    #: The least and the greatest number, and the step of the slider.
     low: float = 0
     high: float = 0
     step: float = 1
@@ -148,7 +148,7 @@ class Filter:
 def read_filters(drawn: PointSet, where: Sequence[Condition], *, roles: int | None = None) -> list[Filter]:
     """The conditions with the values of the drawn points.
 
-    `roles` is how many points each token counts as: as many as it has, or 1 where tokens are counted.
+    `roles` is the number of points that each token counts as; None for all of its points, 1 where tokens are counted.
     """
     return [_filter(drawn, condition, len(drawn.roles) if roles is None else roles) for condition in where]
 
@@ -156,7 +156,7 @@ def read_filters(drawn: PointSet, where: Sequence[Condition], *, roles: int | No
 def filter_row(filters: Sequence[Filter], count: html.P) -> html.Div:
     """A control for every condition, and the count, in one row that scrolls sideways.
 
-    The row has its room without a filter, too: adding one moves nothing.
+    The row keeps its height without a filter: adding a filter moves nothing.
     """
     return html.Div([*map(_filter_control, filters), count], className="filters")
 
@@ -213,7 +213,7 @@ def _filter(drawn: PointSet, condition: Condition, roles: int) -> Filter:
 
 
 def _categories(column: Column, condition: Condition, values_of_tokens: Values) -> dict[str, str]:
-    """Names of the categories, the chosen ones first, with their numbers of tokens."""
+    """Categories -> their names with numbers of tokens, the chosen categories first."""
     counts = np.bincount(values_of_tokens[values_of_tokens >= 0].astype(np.int64)) // len(values_of_tokens)
     codes = [int(code) for code in np.argsort(-counts, kind="stable")[:OFFERED] if counts[code]]
     names = {column.category(code): f"{column.category(code)} ({counts[code]:,})" for code in codes}
@@ -250,7 +250,7 @@ def _category_filter(offered: Filter, names: Mapping[str, str]) -> dmc.MultiSele
 
 
 def _range_filter(offered: Filter) -> html.Div:
-    """A slider; a thumb at one of its bounds is an open end (assets/web/address.mjs). None where no point has a value."""
+    """A slider; a thumb at a bound is an open end (assets/web/address.mjs). A note in its place where no point has a value."""
     if not offered.is_known:
         return html.Div(html.Span("no point has a value", className="caption"), className="range")
     column, condition, step = offered.column, offered.condition, offered.step
@@ -274,7 +274,7 @@ def _range_filter(offered: Filter) -> html.Div:
 
 
 def _ends(condition: Condition, low: float, high: float) -> tuple[float, float]:
-    """The ends of a range, with others in place of open ones."""
+    """The ends of a condition's range; `low` and `high` replace open ends."""
     return low if condition.low is None else condition.low, high if condition.high is None else condition.high
 
 
@@ -302,7 +302,7 @@ def sample_caption(shown: ShownPoints) -> html.P:
 
 
 def scale_caption(shown: ShownPoints) -> list[html.P]:
-    """Whose scale both heads have, where colours or sizes are numbers of a head."""
+    """A caption that names the head whose colour or size scale both heads have; none where nothing is scaled by head."""
     state = shown.state
     scaled = [
         *(["Colours"] if shown.colour.kind == "number" and shown.colour.per_head else []),
@@ -318,7 +318,7 @@ def scale_caption(shown: ShownPoints) -> list[html.P]:
 
 
 def authors_size(view: str) -> str:
-    """How many tokens the authors of AttentionViz fitted, for its projection; empty for others."""
+    """In the AttentionViz look, the number of tokens that its authors fitted; empty for other projections."""
     return f" (AttentionViz: {ATTENTIONVIZ_TOKENS:,})" if ViewName.parse(view).projection == "attentionviz" else ""
 
 
@@ -358,7 +358,7 @@ def overlays_of_feature(state: LinkState) -> list[tuple[str, str]]:
 
 
 def overlay_legend(marks: list[tuple[str, str]]) -> html.P:
-    """The legend of the marks; empty without any, with the same room: a click moves nothing."""
+    """The legend of the marks; without marks an empty line of the same height, so that a click moves nothing."""
     chips = [html.Span([html.Span(className=f"over {kind}"), meaning], className="chip") for kind, meaning in marks]
     if not chips:
         return html.P([], className="legend over-points")
@@ -367,7 +367,7 @@ def overlay_legend(marks: list[tuple[str, str]]) -> html.P:
 
 
 def marks_legend(shown: ShownPoints) -> html.P:
-    """An entry for everything that is drawn, and no other."""
+    """The legend of everything that is drawn over the points."""
     state = shown.state
     plane = is_plane(shown.view)
     sizes = norm_sizes(norm_ends(shown.corpus, shown.tokens, state.layer, state.head)) if state.size else []
@@ -389,7 +389,7 @@ def _has_outline(shown: ShownPoints) -> bool:
 
 
 def _has_lines(shown: ShownPoints) -> bool:
-    """Whether a weight in the sentence of the clicked point is drawn, in one of the shown heads; of a typed one some are."""
+    """Whether a shown head draws a line in the sentence of the clicked point; always True for a typed sentence."""
     corpus, state = shown.corpus, shown.state
     if state.token is None:
         return True
@@ -400,7 +400,7 @@ def _has_lines(shown: ShownPoints) -> bool:
 
 
 def marks_of_point(state: LinkState, *, lines: bool = True) -> list[Mark]:
-    """Marks of the clicked point, its sentence, or the typed one: the kind and the meaning of each."""
+    """Marks of the clicked point and its sentence, or of the typed sentence: the kind and the meaning of each."""
     line = [("line", "attention weight: thicker is more")] if lines else []
     if state.token is None:
         return [("sentence", "tokens of the typed sentence, larger"), *line] if state.text else []
@@ -410,7 +410,7 @@ def marks_of_point(state: LinkState, *, lines: bool = True) -> list[Mark]:
 
 
 def contour_marks(*, coloured: bool) -> list[Mark]:
-    """A line for each role: in its colour, or in ink where colours say something else."""
+    """The mark of the contours of each role: in the colour of the role, or in ink where a column colours the points."""
     *first, last = (f"{100 * share:.0f}" for share in ENCLOSED)
     kinds = ("ink", "ink dashed") if coloured else ROLES
     shares = f"{', '.join(first)} and {last}%"
@@ -419,13 +419,13 @@ def contour_marks(*, coloured: bool) -> list[Mark]:
 
 
 def norm_sizes(ends: tuple[float, float]) -> list[Mark]:
-    """The smallest and the largest size of a point, with the norms at which it has them."""
+    """The smallest and the largest size of a point, each with its norm."""
     low, high = (end_of_range(end, "") for end in ends)
     return [("size small", f"norm {low} or less"), ("size", f"norm {high} or more")]
 
 
 @cached
 def norm_ends(corpus: Corpus, tokens: int, layer: int, head: int) -> tuple[float, float]:
-    """The norms between which sizes differ."""
+    """The norms of the smallest and of the largest points."""
     column = column_of(corpus, "norm")
     return colour_span(column, values(column, HeadTokens(corpus, tokens, layer, head)))

@@ -1,8 +1,8 @@
 """How densely the queries and the keys of a head lie in a 2D picture: contours, and named clusters.
 
-The density is a smoothed histogram on a grid. A contour is around the smallest region with a share of the points, a cluster is a
-connected region, named by the wordpieces, or the token type or positions, that it has more of than the rest: by the log-odds ratio
-with an informative Dirichlet prior (Monroe, Colaresi and Quinn 2008, section 3.3.2).
+The density is a smoothed histogram on a grid. A contour encloses the smallest region with a share of the points. A cluster is a
+connected region. Its name has the wordpieces, token type or positions that are more frequent in it than outside, by the log-odds
+ratio with an informative Dirichlet prior (Monroe, Colaresi and Quinn 2008, section 3.3.2).
 """
 
 import unicodedata
@@ -21,7 +21,7 @@ from store import Corpus
 
 #: Cells along a side of the picture.
 CELLS = 256
-#: Of Scott's bandwidth, which is for one bell-shaped cloud: a picture has several.
+#: The share of Scott's bandwidth that is used: Scott's rule is for one bell-shaped cloud, a picture has several.
 BANDWIDTH = 0.6
 #: Bounds of the bandwidth, in cells.
 NARROWEST, WIDEST = 1.5, 6.0
@@ -32,22 +32,22 @@ ENCLOSED = (0.25, 0.5, 0.75)
 DECIMALS = 5
 #: Shares of the points that the levels enclose, from low to high.
 SHARES = tuple(share / 100 for share in range(95, 0, -5))
-#: Share of the points that a cluster has at least; one with more than most of them is the cloud itself.
+#: Least and largest share of the points in a cluster; a larger region is the cloud itself.
 LEAST_SHARE, MOST_SHARE = 0.015, 0.5
 Region = NDArray[np.bool_]
-#: Points that the prior counts as: the frequencies of all points.
+#: Weight of the prior in points; its frequencies are those of all points.
 PRIOR = 500.0
-#: Standard deviations by which a log-odds ratio is above 0, and the ratio of the odds, at least.
+#: Thresholds of a name: standard deviations of the log-odds ratio above 0, and the ratio of the odds.
 CERTAIN, TIMES = 5.0, 2.0
-#: Wordpieces of a name, and the share of the points from which on those that are named suffice.
+#: Most wordpieces of a name, and the share of the points at which the named wordpieces suffice.
 PIECES, ENOUGH = 3, 0.8
-#: The share of the points that a type or positions are named from.
+#: Least share of the points at which a name has the token type or the positions.
 MOST_NAMED = 0.5
 #: First positions of the bands of positions.
 BANDS = (0, 1, 2, 4, 8, 16, 32, 64)
-#: Token types that say more than their wordpieces.
+#: Token types that a name can have: they say more than their wordpieces.
 NAMED_KINDS = ("full stop or comma", "symbol", "continuation")
-#: Marks whose names in Unicode are not those of a reader.
+#: Marks -> the names that readers know; Unicode calls them otherwise.
 MARKS = {"'": "apostrophe", "-": "hyphen", "/": "slash", "(": "(", ")": ")"}
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -74,7 +74,7 @@ class Density:
         return self.grid.ravel()[self.cell]
 
     def level(self, share: float) -> float:
-        """The level above which this share of the points lies: the smallest region with so many (Hyndman 1996)."""
+        """The density above which `share` of the points lies: it bounds the smallest such region (Hyndman 1996)."""
         return float(np.quantile(self.at_points, 1 - share))
 
 
@@ -127,7 +127,7 @@ def _flat(line: Any) -> list[float]:
 
 @dataclass(frozen=True)
 class Cluster:
-    """A named cluster: the role and number of its points, of how many, and the place 0..1 where they are densest."""
+    """A named cluster: the role and number of its points, all points of the role, and its densest place, 0 to 1."""
 
     role: int
     name: str
@@ -179,9 +179,9 @@ def _peak(density: Density, region: Region) -> tuple[float, float]:
 
 
 def log_odds(inside: NDArray[np.integer], outside: NDArray[np.integer]) -> tuple[Floats, Floats]:
-    """Log-odds ratios of terms in a group against the rest, and these in standard deviations: (term,) each.
+    """Log-odds ratios of terms in a group against the rest, and the same ratios in standard deviations: (term,) each.
 
-    `inside` and `outside` count the terms; each occurs somewhere, and there are two or more.
+    `inside` and `outside` count the terms in the group and in the rest. There are two terms or more, and each occurs.
     """
     total = (inside + outside).astype(np.float64)
     prior = PRIOR * total / total.sum()
@@ -195,7 +195,10 @@ def _logit(counts: Floats) -> Floats:
 
 
 def over_represented(codes: Codes, member: NDArray[np.bool_]) -> list[tuple[int, float]]:
-    """Codes (point,) that a group has more of than the rest, the most certain first, each with its share of the group."""
+    """Codes that are more frequent in a group than in the rest, with their shares of the group; the most certain first.
+
+    `codes` are (point,), `member` tells which points are in the group: (point,).
+    """
     counts = np.bincount(codes)
     terms = np.flatnonzero(counts)
     if len(terms) < 2:
@@ -208,7 +211,7 @@ def over_represented(codes: Codes, member: NDArray[np.bool_]) -> list[tuple[int,
 
 
 def name_of(drawn: HeadTokens, member: NDArray[np.bool_]) -> str:
-    """The name of a group of the drawn tokens (token,); empty where nothing tells it from the rest."""
+    """The name of a group of the drawn tokens (token,); empty where nothing distinguishes it from the rest."""
     pieces = _most_certain(over_represented(drawn.of_tokens("token_id").astype(np.int64), member))
     names, texts = drawn.corpus.vocab, drawn.corpus.piece_texts
     words = [_spelled(str(names[code]), str(texts[code])) for code, _ in pieces]
@@ -218,12 +221,12 @@ def name_of(drawn: HeadTokens, member: NDArray[np.bool_]) -> str:
 
 
 def _spelled(piece: str, text: str) -> str:
-    """A wordpiece; a mark, which is hardly seen, by the name in Unicode of its text."""
+    """A wordpiece as a name shows it; a single mark, which is hardly seen, by its name in Unicode."""
     return piece if len(text) != 1 or text.isalnum() else MARKS.get(text, unicodedata.name(text, text).lower())
 
 
 def _most_certain(found: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
-    """The first few, no more than are enough."""
+    """The first wordpieces, at most `PIECES`, until they cover the share `ENOUGH` of the group."""
     named: list[tuple[int, float]] = []
     for term in found[:PIECES]:
         if sum(share for _, share in named) < ENOUGH:

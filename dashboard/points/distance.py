@@ -1,7 +1,7 @@
 """Vectors of a head after a normalisation: the places of new tokens in a picture, and the tab Distance.
 
-New tokens are placed by the method that placed those of the corpus. The tab shows distance and dot product of many pairs, before and
-after a normalisation.
+New tokens are placed by the method that placed the tokens of the corpus. The tab shows distance and dot product of many pairs, before
+and after a normalisation.
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ _CONSTANTS = "Queries are multiplied by c; keys are divided by c and shifted by 
 #: Number of pairs, and cells of the histogram in each direction.
 PAIRS, CELLS = 60_000, 60
 Floats = NDArray[np.float64]
-#: Compared with raw vectors where the picture itself is of raw ones.
+#: The normalisation that the tab compares with raw vectors where the picture itself is of raw vectors.
 OTHER = "exact"
 
 
@@ -61,7 +61,7 @@ def place_vectors(
 ) -> NDArray[np.float32]:
     """Positions (token, role, component) of a head's vectors (token, channel) in the view's cube, 0 to 1 on every axis.
 
-    What lies outside the cube is moved to its border.
+    Positions outside the cube are moved to its border.
     """
     opened = corpus.view(view).isel(layer=layer, head=head)  # first: an unknown view is named in the error
     name = ViewName.parse(view)
@@ -90,7 +90,7 @@ def _by_network(opened: xr.Dataset, query: Vectors, key: Vectors) -> Vectors:
 
 
 def _by_neighbours(opened: xr.Dataset, vectors: tuple[Vectors, Vectors], fitted: Vectors) -> Vectors:
-    """The mean position of the nearest fitted points, by cosine."""
+    """Positions of vectors: each is the mean position of its nearest fitted points, by cosine."""
     cosine = unit(np.stack(vectors)) @ fitted.T
     nearest = np.argsort(-cosine, axis=-1)[..., :NEIGHBOURS]
     square = np.clip(2 - 2 * np.take_along_axis(cosine, nearest, -1), 0, None)
@@ -115,8 +115,8 @@ def _fitted_points(corpus: Corpus, normalization: str, opened: xr.Dataset, layer
 class Agreement:
     """Correlations of q.k and distance; -1 is best, NaN where there are too few pairs or all are equal.
 
-    `pearson` is of the shown pairs and Euclidean distance. `weighted`, of the nearest pairs, and `spearman`, of cosine distance
-    per query on held-out sentences, are from the store.
+    `pearson` uses the shown pairs and Euclidean distance. `weighted` favours the nearest pairs. `spearman` uses cosine distance,
+    query by query. The store has the last two, on held-out sentences.
     """
 
     pearson: float
@@ -135,9 +135,9 @@ class Density:
     dots, distances
         Borders of the cells: (CELLS + 1,) each.
     pairs, sentences
-        Number of pairs, and of the first sentences that they are from.
+        Number of pairs, and number of sentences, from the first, that have them.
     agreement
-        Of the normalised vectors.
+        Correlations after the normalisation.
     """
 
     counts: NDArray[np.int64]
@@ -150,7 +150,7 @@ class Density:
 
 @cached
 def density(corpus: Corpus, *, layer: int, head: int, normalization: str, most: int = PAIRS) -> Density:
-    """The density of one head, of so many pairs; q.k is of the raw vectors, from which attention is computed."""
+    """The density of at most `most` pairs of one head; q.k is of the raw vectors, from which attention is computed."""
     known = corpus.normalizations.normalization.values.tolist()
     if normalization not in known:
         raise StoreError(f"There is no normalisation {normalization[:40]!r}. Choose one of {', '.join(known)}.")
@@ -186,7 +186,7 @@ def density_table(density: Density) -> Table:
 
 
 def _pairs(corpus: Corpus, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Rows of queries and of keys, all pairs of the first sentences that make up to `most`, and how many sentences."""
+    """Rows of queries and of keys of all pairs of the first sentences, at most `most` pairs; and the number of sentences."""
     sizes = corpus.sentences.row_size.values.astype(np.int64)
     sentences = max(1, int(np.searchsorted(np.cumsum(sizes**2), most, side="right")))
     starts = corpus.sentences.row_start.values
@@ -253,7 +253,7 @@ def _chart(shown: ShownPoints, name: str, title: str, pairs: Density) -> list[ob
 
 
 def _correlations(agreement: Agreement) -> str:
-    """Those that are known."""
+    """The known correlations in words; empty where none is known."""
     shown = _known({"linear correlation": agreement.pearson})
     held_out = _known({"near-pair correlation": agreement.weighted, "rank correlation": agreement.spearman})
     parts = [*shown, *([f"on held-out sentences {', '.join(held_out)}"] if held_out else [])]
@@ -261,7 +261,7 @@ def _correlations(agreement: Agreement) -> str:
 
 
 def _known(numbers: Mapping[str, float]) -> list[str]:
-    """The numbers with their names, without NaN."""
+    """The numbers after their names; NaN is left out."""
     return [f"{name} {decimal(number)}" for name, number in numbers.items() if number == number]
 
 
@@ -283,14 +283,14 @@ def density_figure(density: Density) -> go.Figure:
 
 
 def _counts_bar(most: int) -> dict[str, Any]:
-    """The bar of numbers of pairs, 1, 10, 100 and so on up to the largest, whose logarithms have the colours."""
+    """The colour bar of numbers of pairs: its logarithmic scale has ticks at 1, 10, 100 and so on."""
     powers = range(len(str(most)))
     ticks = {"tickvals": list(powers), "ticktext": [f"{10**power:,}" for power in powers]}
     return colour_bar("pairs") | ticks
 
 
 def _constants(shown: ShownPoints) -> html.Div:
-    """The constants of every normalisation of this head, and the correlations they give."""
+    """The constants of every normalisation of this head, and the correlations after it."""
     constants = shown.corpus.normalizations.isel(layer=shown.state.layer, head=shown.state.head)
     rows = []
     for name in map(str, constants.normalization.values):

@@ -1,7 +1,7 @@
-"""Queries and keys of heads as a set of points: the first tokens of a corpus, in one head or in all, and everything that they have.
+"""Queries and keys of heads as a set of points: the first tokens of a corpus, in one head or in all, and all columns of them.
 
-They can be coloured by, sized by and filtered by the columns of the corpus. Every `read_...` function returns (panel, token, role), with 1 for
-what makes no difference: numbers as float64 with NaN for none, categories as int64 codes with -1 for none.
+Columns of the corpus colour, size and filter the points. Every `read_...` function returns (panel, token, role); an axis that makes no
+difference has length 1. Numbers are float64 with NaN for no value, categories int64 codes with -1 for no value.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from store.repository.errors import NotIngested
 from store.schema.corpus import CONTINUATION, NO_WORD, OPENS, PUNCTUATION, SEP, SPECIAL, SYMBOL
 from store.schema.model import ROLES
 
-#: Vectors in memory at once, but not less than a chunk of the store for each head.
+#: Vectors in memory at once; at least `CHUNK` tokens of each head, a chunk of the store.
 VECTORS, CHUNK = 131_072, 2_048
 Numbers = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -33,7 +33,7 @@ FREQUENCIES = (2, 10, 100, 1_000)
 KINDS = ("[CLS]", "[SEP]", "full stop or comma", "symbol", "continuation", "word", "other special token")
 #: AttentionViz colours [CLS] and [SEP] with the punctuation; here they are a category of their own beside it.
 PUNCTUATION_NAMES = ("word", "punctuation", "[CLS] or [SEP]")
-#: By the target that a token reaches, what arrives there of it.
+#: Target vector of a reach -> title of the column.
 REACHES = {
     "cls": "share of [CLS]'s vector",
     "sentence": "share of the sentence vector",
@@ -73,7 +73,7 @@ class HeadTokens:
         return self.corpus.layers * self.corpus.heads if self.head is None else 1
 
     def places(self, view: str) -> NDArray[np.float32]:
-        """Their positions in a view: (panel, token, role, component)."""
+        """Positions of the points in a view: (panel, token, role, component)."""
         places = self.corpus.places(view, self.rows, layer=self.layer, head=self.head)
         return places.reshape(self.panels, *places.shape[-3:])
 
@@ -82,20 +82,20 @@ class HeadTokens:
         return column.read(self)
 
     def coloured_like(self, column: Column) -> "HeadTokens":
-        """The tokens of the grid where these decide which categories have a colour: a category has one colour in every picture."""
+        """The points that decide which categories have colours: the grid's, so that all pictures agree; these if every category has one."""
         every_has_one = column.kind == "number" or 0 < len(column.names) <= COLOURED
         return self if every_has_one else replace(self, tokens=grid_tokens(self.corpus))
 
     def matching(self, q: str, within: Within) -> NDArray[np.bool_]:
-        """Which tokens a search finds: (token,). Their queries and keys are selected."""
+        """Whether a search finds each token: (token,). Queries and keys of found tokens are selected."""
         return matching_tokens(self.corpus, q, within)[: self.tokens]
 
     def inside(self, region: Lasso) -> NDArray[np.bool_]:
-        """Which points are inside a lasso, in the head in which it was drawn: (token, role)."""
+        """Whether each point is inside a lasso in the head in which the lasso was drawn: (token, role)."""
         return region.holds(self.corpus.places(region.view, self.rows, layer=region.layer, head=region.head))
 
     def of_tokens(self, name: str) -> NDArray[np.integer]:
-        """One of the corpus' token coordinates: (token,)."""
+        """A coordinate of the tokens, such as `position`: (token,)."""
         values: NDArray[np.integer] = self.corpus.tokens[name].values[self.rows]
         return values
 
@@ -117,7 +117,7 @@ class HeadTokens:
         return (self.rows[start : start + tile] for start in range(0, len(self.rows), tile))
 
     def _read(self, array: xr.DataArray, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Read a lazy array: (panel, token, channel), one channel where the array has none."""
+        """Some rows of a lazy array, read: (panel, token, channel), one channel where the array has none."""
         of_head = {} if self.head is None else {"layer": self.layer, "head": self.head}
         start, stop = int(rows[0]), int(rows[-1]) + 1
         read = array.isel(of_head).isel(token=slice(start, stop)).values
@@ -335,7 +335,7 @@ def _head_columns() -> list[Column]:
 
 
 def _reach_columns(corpus: Corpus) -> list[Column]:
-    """What of a token arrives in [CLS] and in the mean of the sentence, where the store knows it."""
+    """Columns of what arrives of a token in vectors after the last layer; none of a store without reach."""
     try:
         targets = corpus.token_reach.target.values.tolist()
     except NotIngested:
@@ -347,7 +347,7 @@ def _reach_columns(corpus: Corpus) -> list[Column]:
 
 
 def _word_columns(corpus: Corpus) -> list[Column]:
-    """Grammar of a token's word, where the corpus has words; gold or silver stands in the title."""
+    """Columns of the grammar of a token's word; none of a corpus without words. The title says gold or silver."""
     if not corpus.has_words:
         return []
     words = corpus.words

@@ -1,4 +1,4 @@
-"""Lassos: a polygon that a reader draws in a picture of points says which of them are inside."""
+"""Lassos: polygons that a reader draws in a picture of points to select the points inside."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from store.phrases import whole_number
 
-#: Corners of a polygon, and how far outside the picture they may be, in thousandths of its side.
+#: Most corners of a polygon, and their largest distance outside the picture in thousandths of its side.
 MOST_CORNERS, FARTHEST = 200, 2_000
 FEWEST_CORNERS = 3
 Floats = NDArray[np.floating]
@@ -26,7 +26,7 @@ class Outline:
 
     @classmethod
     def parse(cls, text: str) -> "Outline | None":
-        """From `yaw,pitch,x1,y1,x2,y2,...`; None where it is invalid."""
+        """The outline that `yaw,pitch,x1,y1,x2,y2,...` describes; None for an invalid text."""
         numbers = text.split(",")
         if len(numbers) > 2 + 2 * MOST_CORNERS or not all(_is_whole(number) for number in numbers):
             return None
@@ -41,7 +41,7 @@ class Outline:
         return ",".join([f"{self.yaw},{self.pitch}", *(f"{x},{y}" for x, y in self.corners)])
 
     def holds(self, places: Floats) -> NDArray[np.bool_]:
-        """Which positions (..., component), 0 to 1 in the view's cube, are inside: (...,)."""
+        """Whether positions (..., component), 0 to 1 in the view's cube, are inside the outline: (...,)."""
         shown = on_screen(places, yaw=self.yaw, pitch=self.pitch)
         return inside(shown, np.array(self.corners) / 1000)
 
@@ -61,7 +61,7 @@ class Lasso(Region):
 
     @classmethod
     def parse(cls, text: str) -> "Lasso | None":
-        """From `view,layer,head,yaw,pitch,x1,y1,x2,y2,...`; None where it is invalid."""
+        """The lasso that `view,layer,head,yaw,pitch,x1,y1,x2,y2,...` describes; None for an invalid text."""
         view, layer, head, *rest = [*text.split(",", 3), "", ""]
         outline = Outline.parse(rest[0]) if _is_whole(layer) and _is_whole(head) else None
         return cls(view, int(layer), int(head), outline) if outline else None
@@ -70,7 +70,7 @@ class Lasso(Region):
         return f"{self.view},{self.layer},{self.head},{self.outline}"
 
     def holds(self, places: Floats) -> NDArray[np.bool_]:
-        """Which positions (..., component), 0 to 1 in the view's cube, are inside: (...,)."""
+        """Whether positions (..., component), 0 to 1 in the view's cube, are inside the lasso: (...,)."""
         return self.outline.holds(places)
 
 
@@ -87,7 +87,7 @@ def on_screen(places: Floats, *, yaw: float, pitch: float) -> Floats:
 
 
 def inside(points: Floats, polygon: Floats) -> NDArray[np.bool_]:
-    """Which points (..., 2) are inside a polygon (corner, 2), by the even-odd rule: (...,)."""
+    """Whether points (..., 2) are inside a polygon (corner, 2), by the even-odd rule: (...,)."""
     flat = points.reshape(-1, 2)
     within = ((flat >= polygon.min(axis=0)) & (flat <= polygon.max(axis=0))).all(axis=1)
     near = np.flatnonzero(within)
@@ -100,7 +100,7 @@ def _crossings_are_odd(x: Floats, y: Floats, polygon: Floats) -> NDArray[np.bool
     odd = np.zeros(len(x), bool)
     for (x1, y1), (x2, y2) in zip(polygon, np.roll(polygon, -1, axis=0), strict=True):
         between = (y1 > y) != (y2 > y)
-        # Where the edge is level nothing is between, so that the division by 1 is not used.
+        # A level edge has no point between its ends: the result of the division by 1 is not used.
         odd ^= between & (x < x1 + (y - y1) * ((x2 - x1) / (y2 - y1 if y2 != y1 else 1)))
     return odd
 

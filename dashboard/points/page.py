@@ -1,4 +1,4 @@
-"""Pages Heads and Head: queries and keys of every head, one panel each; and of one head, with tabs beside the picture."""
+"""Pages Heads and Head: queries and keys of every head, a panel for each head; and of one head, with tabs beside the picture."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ from store.schema.model import ROLES, head_name
 
 #: Numbers of tokens to choose from.
 TOKEN_CHOICES = (2_000, 20_000, 100_000, MOST_TOKENS)
-#: Pixels of the tabs where their reader has chosen no others (assets/points.css).
+#: Default width of the tabs in pixels (assets/points.css).
 INSPECTOR = 440
 #: Columns of the table of clusters; the last two are numbers.
 CLUSTER_COLUMNS = ("cluster", "role", "points", "of its role")
@@ -72,7 +72,7 @@ _KEYS_OF_HEAD = (
     "The wheel, + and - zoom, drag moves (rotates in 3D), 0 resets; zooming out returns to all heads. Arrow keys open neighbouring "
     "heads; p, then Shift with arrow keys, steps through points."
 )
-#: What a tab of page Head draws.
+#: A function that draws a tab of page Head.
 Panel = Callable[[ShownPoints], list[object]]
 
 
@@ -88,7 +88,7 @@ def _notes_of_heads(shown: ShownPoints) -> list[object]:
     ]
 
 
-#: Tab -> its title and layout, beside the tabs Role, Statistics and Positions.
+#: Tab -> its title and its function, without the tabs Role, Statistics and Positions.
 PANELS: dict[str, tuple[str, Panel]] = {
     "point": ("Point", point.panel),
     "selection": ("Selection", selection_panel),
@@ -108,14 +108,14 @@ TITLES = {tab: _TITLES[tab] for tab in TABS}
 
 @dataclass(frozen=True)
 class NoPicture:
-    """A model without a picture yet; `ingest` is the one under way, which may make it."""
+    """A page of a model that has no picture yet; `ingest` is the running ingest, which may make the picture."""
 
     title: str
     ingest: IngestProgress | None
 
 
 def read_heads(context: Context) -> ShownPoints | NoPicture:
-    """What page Heads shows: the tokens that are drawn of every head."""
+    """What page Heads shows: the drawn tokens of every head."""
     if not context.corpus.views:
         return NoPicture("Heads", context.ingest)
     return ShownPoints.of(context, HeadTokens(context.corpus, grid_tokens(context.corpus)))
@@ -167,7 +167,7 @@ def _how_to_read_heads(state: LinkState, *, packed: bool, example: WorkedExample
 
 @dataclass(frozen=True)
 class EndOfRole:
-    """The end of tab Role, of a topic above this one: a part that is computed later where a link asks for it, and what it draws."""
+    """The end of tab Role, by a topic above this one: a deferred part, whether a link asks for it, and what draws it."""
 
     part: DeferredPart
     is_asked: Callable[[Corpus, LinkState], bool]
@@ -176,7 +176,7 @@ class EndOfRole:
 
 @dataclass(frozen=True)
 class HeadPage:
-    """What page Head shows: the head's points, the open tab, and the parts of this tab that are computed later, by their names."""
+    """What page Head shows: the head's points, the open tab, and the deferred parts of this tab by their names."""
 
     shown: ShownPoints
     tab: str
@@ -184,7 +184,7 @@ class HeadPage:
 
 
 def read_head(context: Context, end_of_role: EndOfRole) -> HeadPage | NoPicture:
-    """What page Head shows."""
+    """What page Head shows at a link, see `HeadPage`."""
     corpus, state = context.corpus, context.state
     if not corpus.views:
         return NoPicture(head_name(state.layer, state.head), context.ingest)
@@ -195,7 +195,7 @@ def read_head(context: Context, end_of_role: EndOfRole) -> HeadPage | NoPicture:
 
 
 def _parts_of_tab(tab: str, corpus: Corpus, state: LinkState, end_of_role: EndOfRole) -> list[DeferredPart]:
-    """What is computed later: of a clicked point the most similar tokens, and what a role is found by."""
+    """Deferred parts of a tab: of tab Role its evidence, dictionary and end; of tab Point the most similar tokens."""
     if tab == "role":
         end = [end_of_role.part] if end_of_role.is_asked(corpus, state) else []
         return [*_parts_of_role(corpus, state), *end]
@@ -203,7 +203,7 @@ def _parts_of_tab(tab: str, corpus: Corpus, state: LinkState, end_of_role: EndOf
 
 
 def _parts_of_role(corpus: Corpus, state: LinkState) -> list[DeferredPart]:
-    """The evidence of a role and the dictionary; none where the roles of the head are not known."""
+    """Deferred parts of tab Role: evidence, wordpieces and dictionary; none where the roles of the head are unknown."""
     if not has_roles(corpus) or np.isnan(shares_of_head(corpus, state.layer, state.head)[UNEXPLAINED]):
         return []
     return [EVIDENCE, *([WORDPIECES] if asks_of_all(state) else []), DICTIONARY]
@@ -215,7 +215,7 @@ def picture_of_head(page: HeadPage | NoPicture) -> Picture | None:
 
 
 def one_head(page: HeadPage | NoPicture, end_of_role: EndOfRole, others: Mapping[str, Panel]) -> Page:
-    """Page Head, with the tabs of other topics by tab. Only the open tab is drawn."""
+    """Page Head. Only the open tab is drawn; `others` draw the tabs of other topics."""
     if isinstance(page, NoPicture):
         return without_picture(page.ingest, page.title)
     shown, tab, later = page.shown, page.tab, page.later
@@ -227,7 +227,7 @@ def one_head(page: HeadPage | NoPicture, end_of_role: EndOfRole, others: Mapping
 
 
 def choices_of_head(page: HeadPage | NoPicture) -> Choices:
-    """The open tab."""
+    """The value of the choice of tabs: the open tab."""
     return {} if isinstance(page, NoPicture) else {"tab": page.tab}, {}
 
 
@@ -248,7 +248,7 @@ def _head(shown: ShownPoints, tab: str, drawn: list[object]) -> Page:
 
 
 def _does(shown: ShownPoints) -> list[object]:
-    """What the head does, for windows in which its tabs stand below the picture; nothing where it is unknown."""
+    """A line on what the head does, for windows with the tabs below the picture; nothing where roles are unknown."""
     layer, head = shown.state.layer, shown.state.head
     if known_shares(shown.corpus) is None:
         return []
@@ -272,7 +272,7 @@ def _below(shown: ShownPoints) -> list[object]:
 
 
 def _fidelity(shown: ShownPoints) -> list[object]:
-    """The fidelity of the picture; of two pictures that of each."""
+    """The fidelity of the picture of each shown head."""
     heads = shown.state.shown_heads
     names = [f" of {head_name(*head)}" if len(heads) > 1 else "" for head in heads]
     return [
@@ -289,7 +289,7 @@ def _tabs(tab: str, drawn: list[object]) -> list[object]:
 
 
 def _inspector_frame() -> list[object]:
-    """What makes the tabs wider, narrower, or leaves them out (assets/web/room.mjs)."""
+    """The border that resizes the tabs, and the button that hides them (assets/web/room.mjs)."""
     border: Any = {"aria-orientation": "vertical", "aria-label": "Border of the tabs", "aria-valuenow": INSPECTOR}
     turn: Any = {"aria-label": "Show or hide the tabs"}
     return [
@@ -299,7 +299,7 @@ def _inspector_frame() -> list[object]:
 
 
 def _named_clusters(shown: ShownPoints) -> list[html.Details]:
-    """Where no name can be hovered, and for those without room: a table for each head, closed at first."""
+    """A closed table of the named clusters of each head, for readers who cannot hover, and for names without room."""
     if not (shown.state.clusters and is_plane(shown.view)):
         return []
     corpus, view, tokens = shown.corpus, shown.view, shown.tokens
@@ -310,7 +310,7 @@ def _named_clusters(shown: ShownPoints) -> list[html.Details]:
 
 
 def clusters_table(name: str, found: Sequence[Cluster]) -> html.Details:
-    """The clusters of a head of that name."""
+    """The table of the clusters of a head."""
     summary = html.Summary(f"{name}: {many(len(found), 'named cluster')}")
     body = html.Tbody([_cluster_row(cluster) for cluster in found])
     return html.Details(
@@ -365,7 +365,7 @@ def _neighbour(corpus: Corpus, state: LinkState, arrow: str, direction: str, lay
 
 
 def step(state: LinkState, layers: int, heads: int, last_layer: int, last_head: int) -> LinkState:
-    """The state this many layers and heads further, within the model."""
+    """The link to the head that is `layers` and `heads` further, within the model."""
     layer = max(0, min(state.layer + layers, last_layer - 1))
     head = max(0, min(state.head + heads, last_head - 1))
     return state.with_(layer=layer, head=head)
@@ -400,7 +400,7 @@ def _select(field: str, label: str, values: range | list[int], value: int, width
 
 
 def tab_of(corpus: Corpus, state: LinkState) -> str:
-    """The tab of the link; without one, that of the clicked point, of the selection, or of the roles where the store has them."""
+    """The tab of the link; else Point with a clicked point, Selection with a selection, Role where the store has roles, or Statistics."""
     if state.tab:
         return state.tab
     if state.token is not None:
@@ -423,7 +423,7 @@ HEADS = Topic(
 
 
 def head_topic(statistics: Panel, positions: Panel, end_of_role: EndOfRole) -> Topic[HeadPage | NoPicture]:
-    """Page Head; topics above this one have the tabs `statistics` and `positions`, and the end of tab Role."""
+    """Page Head; topics above this one give the tabs `statistics` and `positions` and the end of tab Role."""
     others = {"statistics": statistics, "positions": positions}
     return Topic(
         name="head",

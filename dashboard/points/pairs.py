@@ -1,4 +1,4 @@
-"""Pairs of a query and a key: the tab Top pairs, with the highest-scoring of a head; and the worked example of page Heads."""
+"""Pairs of a query and a key: the tab Top pairs with the highest-scoring pairs of a head; and the worked example of page Heads."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _RANKING = defined(
     "self-attention.",
 )
 _ADDED = " Logits include what this model adds by the distance of two tokens."
-#: Labels of the heads that are tried first: what these attend to needs no grammar.
+#: Labels of the heads that are tried first: an example of these needs no grammar.
 CLEAR = ("previous", "next")
 #: Heads and sentences that are tried.
 HEADS, SENTENCES = 6, 24
@@ -138,14 +138,14 @@ def _sentence(shown: ShownPoints, pair: Pair) -> dcc.Link:
 
 @dataclass(frozen=True)
 class Criteria:
-    """What makes an example criteria.
+    """Criteria of a pair that makes a good example.
 
     Attributes
     ----------
     weight, near
-        A weight that is large, and the share of all keys among which the key is near.
+        Least attention weight, and largest share of all keys that are nearer to the query than its key.
     apart, together, border
-        Smallest and largest distance of the dots, and their least distance from the border, as shares of the panel's side.
+        Smallest and largest distance of the two dots, and their least distance from the border, as shares of the panel's side.
     """
 
     weight: float = 0.3
@@ -155,13 +155,13 @@ class Criteria:
     border: float = 0.06
 
 
-#: Those of the example that readers are shown.
+#: Criteria of the worked example on page Heads.
 CRITERIA = Criteria()
 
 
 @dataclass(frozen=True)
 class WorkedExample:
-    """A query and a key of one sentence of a head, and their places in the picture, 0 to 1, upwards."""
+    """A query and a key of one sentence in a head, and their places in the picture: x and y, 0 to 1, y up."""
 
     layer: int
     head: int
@@ -179,14 +179,14 @@ class WorkedExample:
 
 @cached
 def worked_example(corpus: Corpus, view: str, criteria: Criteria = CRITERIA) -> WorkedExample | None:
-    """The pair with the largest weight in the first head that has one; None where no pair is near and its weight large."""
+    """The pair with the largest weight that meets the criteria, in the first head with such a pair; None without any."""
     return next(
         (found for head in _clear_heads(corpus) if (found := _example_of_head(corpus, view, *head, criteria))), None
     )
 
 
 def _clear_heads(corpus: Corpus) -> list[tuple[int, int]]:
-    """Heads that attend to a neighbour, then those with the largest weights."""
+    """The heads to try: those that attend to a neighbouring token, then those with the largest weights."""
     labels = corpus.head_labels.values
     largest = corpus.head_statistic.sel(source="all", statistic="confidence").values
     order = sorted(np.ndindex(labels.shape), key=lambda head: (labels[head] not in CLEAR, -largest[head]))
@@ -223,7 +223,7 @@ def _pair_of(place: Places) -> tuple[float, float]:
 
 
 def _sentences(corpus: Corpus, tokens: int) -> Iterator[tuple[int, int]]:
-    """The first sentences that are drawn whole: the number of their first token, and their own."""
+    """The first sentences whose tokens are all drawn: number of the first token, and number of the sentence."""
     first = 0
     for sentence in range(min(SENTENCES, corpus.n_sentences)):
         length = int(corpus.sentences.row_size.values[sentence])
@@ -236,7 +236,10 @@ def _sentences(corpus: Corpus, tokens: int) -> Iterator[tuple[int, int]]:
 def _pairs(
     corpus: Corpus, layer: int, head: int, sentence: int, first: int, places: Places, criteria: Criteria
 ) -> Iterator[tuple[int, float, int, int, int, int]]:
-    """Pairs of words with a large weight that are near: weight in per cent, minus their distance, and where they are."""
+    """Pairs of words in a sentence that meet the criteria.
+
+    Each is the weight in per cent, minus the distance, the first token, the sentence, and the positions of query and key.
+    """
     if corpus.sentences.row_size.values[sentence] > LONGEST:
         return
     weights = corpus.weights(sentence, layer=layer, head=head)
@@ -253,7 +256,7 @@ def _apart(pair: Places) -> float:
 
 
 def _are_near(pair: Places, keys: Places, criteria: Criteria) -> bool:
-    """Whether few keys are nearer to the query than its key, and both can be told apart, well within the panel."""
+    """Whether few keys are nearer to the query than its key, and both dots stand apart and well within the panel."""
     nearer = np.linalg.norm(keys - pair[0], axis=-1) < _apart(pair)
     inside = bool(((pair > criteria.border) & (pair < 1 - criteria.border)).all())
     return inside and criteria.apart <= _apart(pair) <= criteria.together and float(nearer.mean()) <= criteria.near
@@ -266,7 +269,7 @@ def example_button() -> html.Button:
 
 
 def example_card(shown: ShownPoints, example: WorkedExample) -> html.Div:
-    """The worked example beside the picture or below it: nothing moves when it comes or goes (assets/web/room.mjs)."""
+    """The worked example beside or below the picture: nothing moves when a reader shows or hides it (assets/web/room.mjs)."""
     named: Any = {"aria-label": "How to read a panel"}
     leaves: Any = {"data-example": "hide"}
     card = html.Section(
@@ -331,7 +334,7 @@ def _at(x: float, y: float) -> dict[str, str]:
 
 
 def _line(example: WorkedExample) -> html.Span:
-    """From the query to its key, in degrees clockwise."""
+    """The line from the query to its key, turned by the angle between them."""
     across, up = (key - query for query, key in zip(example.query_place, example.key_place, strict=True))
     long, turn = np.hypot(across, up), np.degrees(np.arctan2(-up, across))
     turned = {"width": f"{100 * long:.2f}%", "transform": f"rotate({turn:.1f}deg)"}

@@ -1,6 +1,7 @@
-"""The picture of all heads, or of one and the pinned one beside it: its points, and what the canvas draws (URLs, texts of panels and lines).
+"""The picture of all heads, or of one head and the pinned head beside it: its points, and what the canvas draws.
 
-All heads stand layer by layer, or sorted by a statistic; or those of a label alone (`Arrangement`). The pinned head has the same tokens, colours, sizes and selection as that of the link.
+The canvas draws from URLs and from texts of panels and lines. The heads stand layer by layer or sorted by a statistic; a label or a
+role can filter them (`Arrangement`). The pinned head has the tokens, colours, sizes and selection of the link's head.
 """
 
 from dataclasses import dataclass, replace
@@ -26,19 +27,19 @@ from store.kernels.rules import RULES
 from store.schema.model import ROLES, head_name
 from store.schema.pictures import ViewName
 
-#: Tokens whose wordpieces the browser gets for its labels.
+#: Number of tokens whose wordpieces the browser gets for its labels.
 LABELLED = 50_000
-#: Shares of which the grid names the three largest of a head on hover.
+#: Shares of attention: on hover, the grid names the three largest of a head.
 SHARES = ("to_cls", "to_sep", "to_punctuation", "to_previous", "to_next", "to_self")
-#: Keys from anywhere in the corpus that are shown for a point.
+#: Number of the corpus' highest-scoring keys that are shown for a query, or queries for a key.
 NEAR = 10
-#: Pixels of a panel below which a head and the pinned one stand below each other.
+#: Width of a panel in pixels below which the pinned head stands below the other head.
 NARROWEST = 260
 PINNED_IS_SHOWN = "Pinned. Open another head to see both."
 
 
 def grid_picture(shown: ShownPoints) -> Picture | None:
-    """The picture of all heads, or of those that the link shows; None where it shows none."""
+    """The picture of the heads that the link shows; None where it shows no head."""
     corpus, state = shown.corpus, shown.state
     heads = arrangement(corpus, state)
     if not heads.heads:
@@ -56,7 +57,7 @@ def grid_picture(shown: ShownPoints) -> Picture | None:
 
 
 def grid_label(corpus: Corpus, state: LinkState) -> str:
-    """What the picture of all heads shows, in words."""
+    """A sentence part on what the picture of all heads shows: number of heads, role, label and sorting."""
     label = f"Queries and keys of {corpus.layers} by {corpus.heads} heads"
     if state.does:
         label += f", those with the role: {RULES[state.does].title}"
@@ -96,7 +97,7 @@ def head_picture(shown: ShownPoints) -> Picture:
 
 
 def density_notes(state: LinkState) -> list[str]:
-    """What the contours and the names of clusters in a saved picture are."""
+    """Sentences for a saved picture that explain contours and names of clusters."""
     return [
         *(
             ["Contours: smallest regions with 25, 50 and 75% of the queries, and of the keys."]
@@ -108,13 +109,13 @@ def density_notes(state: LinkState) -> list[str]:
 
 
 def is_plane(view: str) -> bool:
-    """Whether the shown view has two dimensions: densities are of these alone."""
+    """Whether a view has two dimensions: only 2D pictures have densities."""
     return ViewName.parse(view).components == 2
 
 
 @dataclass(frozen=True)
 class Sources:
-    """URLs of a picture: its points as bytes and as an image, their colours, and which are selected."""
+    """URLs of a picture: the points as bytes and as an image, their colours, and the mask of selected points."""
 
     points: str
     raster: str
@@ -123,7 +124,7 @@ class Sources:
 
 
 def sources_of_heads(shown: ShownPoints, base: str, where: str) -> Sources:
-    """URLs of queries and keys below a base; `where` are the heads."""
+    """URLs of queries and keys below a base; `where` is the path of the heads: `grid` or `layer/head`."""
     place, tokens = f"{shown.view}/{where}", f"tokens={shown.tokens}"
     return Sources(
         points=f"{base}/points/{place}.bin?{tokens}",
@@ -136,7 +137,7 @@ def sources_of_heads(shown: ShownPoints, base: str, where: str) -> Sources:
 def point_picture(
     shown: Shown[Any], sources: Sources, *, panels: list[Panel], columns: int, label: str, sized: bool = False
 ) -> Picture:
-    """What the pictures of all sets of points have in common; `sized` is whether sizes of points are norms."""
+    """The picture of any set of points; `sized` says whether norms size the points."""
     roles, kind = shown.points.roles, shown.colour.kind
     return Picture(
         panels=panels,
@@ -163,12 +164,12 @@ def _picture(shown: ShownPoints, where: str, *, panels: list[Panel], columns: in
 
 
 def head_region(view: str, layer: int, head: int) -> str:
-    """How a region drawn in the picture of a head begins in a link."""
+    """The beginning of a lasso in a link: the view and the head in whose picture it is drawn."""
     return f"{view},{layer},{head}"
 
 
 def focus_url(shown: ShownPoints, layer: int, head: int) -> str | None:
-    """URL of the clicked point's overlay in a head: its sentence, lines and highest-scoring keys."""
+    """URL of the overlay of the clicked point or typed sentence in a head; None without either."""
     state = shown.state
     if state.token is None:
         return _typed_focus_url(shown, layer, head) if state.text else None
@@ -178,24 +179,24 @@ def focus_url(shown: ShownPoints, layer: int, head: int) -> str | None:
 
 
 def _typed_focus_url(shown: ShownPoints, layer: int, head: int) -> str:
-    """URL of a typed sentence's overlay, and of its lines."""
+    """URL of the overlay of a typed sentence: its points and lines."""
     state = shown.state
     typed = {"text": state.text, "second": state.second or "", "top": state.top, "least": f"{state.least:g}"}
     return f"{data_link(shown.corpus)}/typed/focus/{shown.view}/{layer}/{head}.json?{urlencode(typed)}"
 
 
 def marks(text: str | None) -> list[list[int]]:
-    """Pairs of positions, query and key, from `4-9.4-10`; pairs of words are those of page Sentence, which has their sentence."""
+    """Positions of query and key of each pair in `4-9.4-10`; pairs of words are left out: only page Sentence reads them."""
     return [[int(end) for end in pair] for pair in marked_ends(text) if all(map(str.isdecimal, pair))]
 
 
 def marked_ends(text: str | None) -> list[list[str]]:
-    """The two ends of each pair as a link has them."""
+    """The two ends of each marked pair, as the link spells them."""
     return [pair.split("-") for pair in (text or "").split(".") if pair]
 
 
 def head_panels(corpus: Corpus, view: str) -> list[Panel]:
-    """A panel for every head, with its clearest role or its label, and a line about it that the grid shows on hover."""
+    """A panel for every head: its clearest role or its label, and the line that the grid shows on hover."""
     names = _names_of_heads(corpus)
     shares = corpus.head_statistic.sel(source="all", statistic=list(SHARES)).values
     entropy = corpus.head_statistic.sel(source="all", statistic="entropy").values
@@ -212,7 +213,7 @@ def head_panels(corpus: Corpus, view: str) -> list[Panel]:
 
 
 def _names_of_heads(corpus: Corpus) -> list[list[tuple[str, str]]]:
-    """Tag and title of the clearest role of every head; of a store without roles its label as both: layers, then heads."""
+    """Tag and title of every head's clearest role: [layer][head]; in a store without roles, its label as tag and title."""
     shares = known_shares(corpus)
     if shares is None:
         return [[(label, label) for label in labels] for labels in corpus.head_labels.values.tolist()]
@@ -223,7 +224,7 @@ def _names_of_heads(corpus: Corpus) -> list[list[tuple[str, str]]]:
 
 
 def shown_fidelity(opened: xr.Dataset) -> xr.DataArray:
-    """Fidelity (measure, layer, head) on held-out sentences; on the fitted ones where the corpus has no others."""
+    """Fidelity (measure, layer, head) on held-out sentences; on the fitted sentences where the corpus has no others."""
     held_out = opened.fidelity.sel(judged="held_out")
     any_held_out = bool(held_out.sel(measure="spearman").notnull().any())
     return held_out if any_held_out else opened.fidelity.sel(judged="fitted")
@@ -241,7 +242,7 @@ def _panel_line(title: str, shares: NDArray[np.float64], entropy: float, fidelit
 
 
 def focus_caption(shown: ShownPoints) -> str | None:
-    """What is drawn over the points, in words, for a saved picture; None without a clicked point or a typed sentence."""
+    """A caption for a saved picture on what is drawn over the points; None without a clicked point or a typed sentence."""
     state = shown.state
     if state.token is not None:
         return _describe_point(shown, state.token)
@@ -271,7 +272,7 @@ def _lines(of: str, top: int, least: float) -> str:
 
 
 def picture_with_pinned(shown: ShownPoints) -> Picture:
-    """The picture of the link's head, with the pinned one beside it."""
+    """The picture of the link's head, with the pinned head beside it."""
     picture, second = head_picture(shown), shown.state.second_head
     return _with_second(shown, picture, *second) if second else picture
 
@@ -298,7 +299,7 @@ def _with_second(shown: ShownPoints, picture: Picture, layer: int, head: int) ->
 
 
 def pin_links(state: LinkState) -> html.Div:
-    """Links that pin the head, exchange it with the pinned one, or leave that out."""
+    """Links that pin the head, swap it with the pinned head, or unpin the pinned head."""
     if state.pinned is None:
         return html.Div(_pin_link("Pin this head", f"{state.layer}-{state.head}", state), className="pin")
     second = state.second_head
@@ -307,7 +308,7 @@ def pin_links(state: LinkState) -> html.Div:
 
 
 def _second_head_links(state: LinkState, layer: int, head: int) -> list[Component]:
-    """Which head is pinned, and the way to exchange both."""
+    """The name of the pinned head, and the link that swaps both heads."""
     swapped = state.with_(layer=layer, head=head, pinned=f"{state.layer}-{state.head}", at=None)
     return [
         html.Span(f"{head_name(layer, head)} pinned", className="caption"),

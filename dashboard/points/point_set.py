@@ -1,9 +1,9 @@
 """A set of points: the same tokens in one panel or in several, and the columns by which they are coloured, sized and filtered.
 
-Queries and keys of heads, tokens at feature points, and either in two models are three of them. What a reader selects, what colours
-mean, what the canvas gets and what is in a file is computed of any of them.
+Three kinds are: queries and keys of heads, tokens at feature points, and either of these in two models. Selections, legends, the bytes
+for the canvas and files work for every kind.
 
-A selection of it is the points that match a search, all conditions on columns, and a lasso.
+The selected points are those that match a search, all conditions on columns, and a lasso.
 """
 
 import struct
@@ -27,7 +27,7 @@ Kind = Literal["category", "number"]
 Values = NDArray[np.float64 | np.int64]
 Mask = NDArray[np.bool_]
 MOST_CONDITIONS = 12
-#: Of a data URL, whose last one may be the category that the legend shows alone.
+#: Most conditions in a data URL: its last condition may be the category that the legend shows alone.
 MOST_OF_DATA = MOST_CONDITIONS + 1
 MOST_CATEGORIES = 100
 MAGIC = b"HSM2"
@@ -42,18 +42,18 @@ class Column:
     Attributes
     ----------
     title, unit
-        As shown to a reader. The unit `share` is shown in per cent.
+        Texts that a reader sees. The unit `share` is shown in per cent.
     per_head, per_role
-        Whether it differs between heads, and between query and key of a token.
+        Whether the property differs between heads, and between query and key of a token.
     names
-        Category of each code; empty where the code itself is the category's number.
+        Category of each code; empty where the code itself is the name.
     logarithmic
-        Whether its colour scale is logarithmic.
+        Whether the colour scale is logarithmic.
     rest
         What the legend calls the points without a value.
     read
         The values of the points of a set: (panel, token, role), of length 1 where an axis makes no difference. Numbers are float64
-        with NaN for none, categories int64 codes with -1 for none.
+        with NaN for no value, categories int64 codes with -1 for no value.
     """
 
     name: str
@@ -83,11 +83,11 @@ class PointSet(Protocol):
 
     @property
     def tokens(self) -> int:
-        """Tokens in every panel."""
+        """Number of tokens in every panel."""
 
     @property
     def roles(self) -> Sequence[str]:
-        """What the points of a token are: its query and its key, or one of its own."""
+        """Names of the points of each token: its query and its key, or a single point."""
 
     @property
     def columns(self) -> Mapping[str, Column]:
@@ -100,35 +100,35 @@ class PointSet(Protocol):
         """The values of a column: (panel, token, role), of length 1 where an axis makes no difference."""
 
     def coloured_like(self, column: Column) -> "PointSet":
-        """The points whose values decide which colours those of this set have."""
+        """The points whose values decide the colours of this set."""
 
     def matching(self, q: str, within: Within) -> Mask:
-        """Which tokens a search finds: (token,)."""
+        """Whether a search finds each token: (token,)."""
 
     def inside(self, region: Any) -> Mask:
-        """Which points are inside a region that was drawn in a picture of them: (token, role)."""
+        """Whether each point is inside a region that was drawn in a picture of this set: (token, role)."""
 
 
 @dataclass(frozen=True)
 class Beside:
-    """The same tokens in two sets, one beside the other: in two heads, or in two models. The colours are those of the first."""
+    """Two sets with the same tokens side by side: two heads, or two models. The first set gives the colours."""
 
     first: PointSet
     second: PointSet
 
     @property
     def tokens(self) -> int:
-        """Tokens in every panel."""
+        """Number of tokens in every panel."""
         return self.first.tokens
 
     @property
     def roles(self) -> Sequence[str]:
-        """Those of the first."""
+        """Roles of the first set."""
         return self.first.roles
 
     @property
     def columns(self) -> Mapping[str, Column]:
-        """Those of the first."""
+        """Columns of the first set."""
         return self.first.columns
 
     def places(self, view: str) -> NDArray[np.float32]:
@@ -136,24 +136,24 @@ class Beside:
         return np.concatenate([self.first.places(view), self.second.places(view)])
 
     def read(self, column: Column) -> Values:
-        """The values of a column in each: (panel, token, role)."""
+        """The values of a column in both sets: (panel, token, role)."""
         return np.concatenate([values(column, points) for points in (self.first, self.second)])
 
     def coloured_like(self, _column: Column) -> PointSet:
-        """The first."""
+        """The first set."""
         return self.first
 
     def matching(self, q: str, within: Within) -> Mask:
-        """Which tokens a search finds: (token,)."""
+        """Whether a search finds each token: (token,)."""
         return self.first.matching(q, within)
 
     def inside(self, region: Any) -> Mask:
-        """Which points are inside a region that was drawn in a picture of the first: (token, role)."""
+        """Whether each point is inside a region that was drawn in a picture of the first set: (token, role)."""
         return self.first.inside(region)
 
 
 def values(column: Column, points: PointSet) -> Values:
-    """The values of the points: (panel, token, role), read-only; one panel where all panels share them."""
+    """The values of a column at the points: (panel, token, role), read-only; one panel where all panels share them."""
     read = points.read(column)
     return np.broadcast_to(read, (len(read), points.tokens, len(points.roles)))
 
@@ -168,9 +168,9 @@ def column_named(known: Mapping[str, Column], name: str) -> Column:
 
 @dataclass(frozen=True)
 class Condition:
-    """A column with categories, of which any may match, or with a range, ends included; None is an open end.
+    """A condition on a column: any of some categories, or a range with its ends; None is an open end.
 
-    Without either, every point matches: a reader has just added it.
+    Without categories and ends every point matches: a reader has just added the condition.
     """
 
     column: str
@@ -187,7 +187,7 @@ class Condition:
 
 
 def write_conditions(conditions: tuple[Condition, ...]) -> str:
-    """As in a link: `column:a|b;column:low..high`."""
+    """The conditions as a link has them: `column:a|b;column:low..high`."""
     return ";".join(map(str, conditions))
 
 
@@ -205,7 +205,7 @@ def parse_conditions(
 
 
 def matching_points(condition: Condition, points: PointSet) -> NDArray[np.bool_]:
-    """Which points match a condition: (panel, token, role), one panel where all panels agree."""
+    """Whether each point matches a condition: (panel, token, role), one panel where all panels agree."""
     column = column_named(points.columns, condition.column)
     known = values(column, points)
     if column.kind == "category":
@@ -220,7 +220,7 @@ def matching_points(condition: Condition, points: PointSet) -> NDArray[np.bool_]
 
 
 def _parse(text: str, known: Mapping[str, Column], notices: list[str]) -> Condition | None:
-    """A condition; None where it is invalid."""
+    """The condition that a part of a link describes; None for an invalid part."""
     name, colon, text = text.partition(":")
     column = known.get(unquote(name))
     if column is None or not colon:
@@ -303,9 +303,9 @@ def parse_selection(
 
 
 def mask(points: PointSet, selection: Selection) -> NDArray[np.bool_]:
-    """Which points are selected: (panel, token, role), one panel where all panels agree.
+    """Whether each point is selected: (panel, token, role), one panel where all panels agree.
 
-    A search selects a token, in each of its roles. A region selects the same points in every panel. An empty selection selects
+    A search selects a token in all of its roles. A region selects the same points in every panel. An empty selection selects
     everything.
     """
     selected = np.ones((1, points.tokens, len(points.roles)), bool)

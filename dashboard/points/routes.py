@@ -52,9 +52,9 @@ from dashboard.web.state import HEAD, LEAST, MOST_TOKENS, MOST_TOP, TOP, head_nu
 from store import Corpus
 from store.phrases import whole_number
 
-#: Pixels of a panel's side: of a large one, and of one of a grid.
+#: Most pixels of a panel's side: of a single large panel, and of a panel in the grid.
 MOST_RASTER_SIDE, MOST_GRID_SIDE = 1_200, 400
-#: Labels of one picture, and tokens named as near.
+#: Most labels of one picture, and most tokens that are named as near.
 MOST_LABELS, MOST_NEAR = 50_000, 50
 _POINT = f"{ONE_HEAD}/<any(query, key):role>/<int:token>.json"
 #: Rows of a file made at once.
@@ -104,7 +104,7 @@ def _rasters(server: Flask, served_store: ServedStore) -> None:
 
 @dataclass(frozen=True)
 class _Panels:
-    """Which heads an image shows, by their numbers layer by layer, and how they stand; in pixels."""
+    """The panels of an image: numbers of its heads, layer after layer; columns; side, gap and title in pixels."""
 
     heads: tuple[int, ...]
     columns: int
@@ -114,7 +114,7 @@ class _Panels:
 
 
 def _panels_of(corpus: Corpus) -> _Panels:
-    """What the query string asks for: by default every head, a layer in a row."""
+    """The panels that the query string asks for: by default every head, a layer in a row."""
     every = range(corpus.layers * corpus.heads)
     asked = dict.fromkeys(map(whole_number, request.args.get("heads", "").split(".")))
     return _Panels(
@@ -151,7 +151,7 @@ def _densities(server: Flask, served_store: ServedStore) -> None:
 def _densities_of_heads(
     heads: list[HeadTokens], view: str, compute: Callable[..., list[Any]]
 ) -> list[list[dict[str, object]]]:
-    """What is computed of the density of each head, JSON-ready; 404 for a picture that is not plane."""
+    """Contours or clusters of each head, JSON-ready; 404 for a picture that is not 2D."""
     if heads[0].corpus.view(view).attrs["components"] != 2:
         abort(404, "Densities are drawn in 2D pictures. Choose a 2D picture.")
     each = [compute(drawn.corpus, view, drawn.tokens, drawn.layer, drawn.head) for drawn in heads]
@@ -191,8 +191,8 @@ def send_raster(
 ) -> Response:
     """Places (panel, token, role, component) as an image.
 
-    The query string has the pixels of a panel's side, by default `side` and at most `most`, between panels, and of the titles above
-    them, at most `title`.
+    The query string has pixels: of a panel's side (by default `side`, at most `most`), of the gap between panels, and of the titles
+    above them (at most `title`).
     """
     pixels, gap, above = bounded("side", side, most), bounded("gap", 4, 20), bounded("title", 0, title, fewest=0)
     drawn = draw_panels(places, columns=columns, side=pixels, gap=gap, scheme=scheme(), slots=slots, title=above)
@@ -210,7 +210,7 @@ def colour_bytes(points: PointSet, column: str) -> bytes:
 
 
 def send_mask(points: PointSet, selection: Selection) -> Response:
-    """Which points are selected."""
+    """The mask of the selected points, as bytes."""
     return codes(encode(mask(points, selection)))
 
 
@@ -238,7 +238,7 @@ def _tokens(server: Flask, served_store: ServedStore) -> None:
 
 
 def _focus_of(corpus: Corpus, view: str, point: Point) -> dict[str, object]:
-    """The overlay of a clicked point, with the numbers of lines and keys of the query string."""
+    """The overlay of a clicked point; the query string has the numbers of lines and of near tokens."""
     return focus(
         corpus,
         view,
@@ -283,20 +283,20 @@ def _tables(server: Flask, served_store: ServedStore) -> None:
 
 
 def _grid_of(served_store: ServedStore, snapshot: str, model: str) -> HeadTokens:
-    """The tokens drawn in every head."""
+    """The points of the grid: tokens in every head."""
     corpus = corpus_of(served_store, snapshot, model)
     return HeadTokens(corpus, min(bounded("tokens", GRID_TOKENS, GRID_TOKENS), corpus.n_tokens))
 
 
 def _head_of(served_store: ServedStore, snapshot: str, model: str, layer: int, head: int) -> HeadTokens:
-    """The tokens drawn in one head."""
+    """The points of one head; 404 for an unknown head."""
     corpus = corpus_of(served_store, snapshot, model)
     check_head(corpus, layer, head)
     return HeadTokens(corpus, min(bounded("tokens", MOST_TOKENS, MOST_TOKENS), corpus.n_tokens), layer, head)
 
 
 def _heads_of(served_store: ServedStore, snapshot: str, model: str, layer: int, head: int) -> list[HeadTokens]:
-    """The tokens drawn in one head, and in the pinned one of the query string."""
+    """The points of one head, and those of the pinned head in the query string."""
     drawn = _head_of(served_store, snapshot, model, layer, head)
     pinned = re.fullmatch(HEAD, request.args.get("pinned", "")) and head_numbers(request.args["pinned"])
     if not pinned:
@@ -306,19 +306,19 @@ def _heads_of(served_store: ServedStore, snapshot: str, model: str, layer: int, 
 
 
 def _beside(served_store: ServedStore, snapshot: str, model: str, layer: int, head: int) -> PointSet:
-    """The same as one set of points."""
+    """The points of one head and of the pinned head, as one set."""
     drawn, *pinned = _heads_of(served_store, snapshot, model, layer, head)
     return Beside(drawn, pinned[0]) if pinned else drawn
 
 
 def selection_of(corpus: Corpus) -> Selection:
-    """What the query string selects; what cannot be is left out (the page has said so)."""
+    """The selection of the query string; invalid parts are left out, as the page has said."""
     fields = {name: request.args.get(name, "") for name in FIELDS}
     return parse_selection(fields, corpus, columns(corpus), most=MOST_OF_DATA)[0]
 
 
 def tables_of_head(drawn: HeadTokens, view: str, selected: NDArray[np.bool_], rows: int = ROWS) -> Iterator[Table]:
-    """The selected points (token, role) of one head as columns, `rows` at a time; an empty table where there is none.
+    """The selected points (token, role) of one head as columns, `rows` at a time; an empty table where none is selected.
 
     A row is a drawn query or key; x, y and z are its position in the picture, 0 to 1.
     """
@@ -326,7 +326,7 @@ def tables_of_head(drawn: HeadTokens, view: str, selected: NDArray[np.bool_], ro
 
 
 def tables_of_heads(drawn: HeadTokens, view: str) -> Iterator[Table]:
-    """All drawn points of every head, one head after the other, with its layer and head in front.
+    """All drawn points of every head, one head after the other, with the columns layer and head in front.
 
     All heads are read at once: reading head by head took four times as long.
     """
@@ -358,7 +358,7 @@ def _columns_of_panel(known: Table, panel: int) -> Table:
 
 
 def _selected(known: Table, selected: NDArray[np.bool_], rows: int) -> Iterator[Table]:
-    """The selected points (token, role), `rows` at a time; one empty table where there is none."""
+    """The selected points (token, role), `rows` at a time; one empty table where none is selected."""
     points = np.flatnonzero(selected)
     whole = {name: np.broadcast_to(column, selected.shape) for name, column in known.items()}
     for start in range(0, max(1, len(points)), rows):
@@ -367,7 +367,7 @@ def _selected(known: Table, selected: NDArray[np.bool_], rows: int) -> Iterator[
 
 
 def _category_names(drawn: HeadTokens, column: str) -> NDArray[np.object_]:
-    """Category names of the drawn points, empty where there is none."""
+    """Category names of the drawn points, empty for a point without a category."""
     known = columns(drawn.corpus).get(column)
     if known is None:
         return np.array([[[""]]], object)

@@ -1,10 +1,10 @@
-"""Searching the corpus for tokens, by wordpiece, by its beginning, by a phrase of the sentence, or by lemma, in any case.
+"""Search for tokens of the corpus in any case: by wordpiece, by the beginning of a wordpiece, by a phrase, or by lemma.
 
-A wordpiece is found by its name, such as `##ing` or `▁film`, and one that begins a word by the text that it stands for too. A phrase selects
-the tokens of the words it covers, even in part. Where the words of a sentence cannot be aligned with its text (it was cut, or its tokenizer
-splits otherwise), all its tokens are selected.
+A search finds a wordpiece by its name, such as `##ing` or `▁film`; a wordpiece that begins a word also by its text. A phrase selects
+the tokens of the words that it covers, even in part. Where the words of a sentence cannot be aligned with its text (the text was cut, or
+its tokenizer splits otherwise), the phrase selects all tokens of the sentence.
 
-A page shows the first matching sentences and the wordpieces found, and what to do where nothing matches.
+A page shows the first matching sentences and the found wordpieces; where nothing matches, it says what to do.
 """
 
 import itertools
@@ -27,15 +27,15 @@ from store.schema.corpus import CONTINUATION
 from store.text import TEXTS_AT_ONCE, Piece
 
 Tokens = NDArray[np.bool_]
-#: Stands between sentences; no sentence contains it, as white space within one is a single space.
+#: Separator of sentences; no sentence contains it, as white space within a sentence is a single space.
 BETWEEN = "\n"
-#: What BERT's tokenizer makes a word of its own besides punctuation: Chinese characters.
+#: Ranges of Chinese characters: BERT's tokenizer makes each a word of its own, as it does with punctuation.
 _IDEOGRAPHS = ((0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F))
 #: White space that `spaced` changes, besides `BETWEEN`.
 _WHITE = ("  ", *(letter for letter in map(chr, range(0x3001)) if letter.isspace() and letter not in (" ", BETWEEN)))
-#: Suggested wordpieces, and the largest difference of their length.
+#: Most suggested wordpieces, and the largest difference of their length from the text that is searched for.
 OFFERED, LONGER = 4, 2
-#: Wordpieces whose matches are counted.
+#: Most wordpieces whose matches are listed.
 COUNTED = 12
 _MATCHED = {"token": "as a token", "prefix": "as a prefix", "phrase": "as a phrase", "lemma": "as a lemma"}
 
@@ -49,7 +49,7 @@ def folded(text: str) -> str:
 
 
 def tokens_of_piece(corpus: Corpus, sought: str, within: Within) -> Tokens:
-    """Which tokens of the corpus match, none where `sought` is empty: (token,). `sought` is in lower case."""
+    """Whether the wordpiece of each token of the corpus matches: (token,), False for an empty text. `sought` is in lower case."""
     ids, flags = (corpus.tokens[name].values[corpus.rows] for name in ("token_id", "token_flags"))
     named, spelled = (
         _matching_pieces(pieces, sought, within)[ids] for pieces in (_folded_names(corpus), _folded_piece_texts(corpus))
@@ -59,7 +59,7 @@ def tokens_of_piece(corpus: Corpus, sought: str, within: Within) -> Tokens:
 
 
 def matching_pieces(pieces: Sequence[Piece], sought: str, within: Within) -> Tokens:
-    """The same of wordpieces where they stand: (piece,)."""
+    """Whether wordpieces of a text match: (piece,), as in `tokens_of_piece`."""
     names, texts = (_folded(each) for each in zip(*((piece.name, piece.text) for piece in pieces), strict=True))
     begins = np.array([not piece.continues for piece in pieces])
     return _matching_pieces(names, sought, within) | _matching_pieces(texts, sought, within) & begins
@@ -82,7 +82,7 @@ def _folded_piece_texts(corpus: Corpus) -> NDArray[np.str_]:
 
 
 def _folded(pieces: Iterable[object]) -> NDArray[np.str_]:
-    """In lower case, as an array of numpy's variable-width strings."""
+    """Wordpieces in lower case, as an array of numpy's variable-width strings."""
     return np.array([folded(str(piece)) for piece in pieces], np.dtypes.StringDType())
 
 
@@ -102,9 +102,9 @@ class Texts:
     folded
         The text in lower case, as long as the text itself.
     start
-        Where each sentence starts in it: (sentence,).
+        Where each sentence starts in the text: (sentence,).
     word
-        Number in the corpus of the word that each character belongs to, of a space the word before: (character,).
+        Number in the corpus of each character's word; for a space, of the word before: (character,).
     first_word
         Number of each sentence's first word: (sentence,).
     agrees
@@ -137,7 +137,7 @@ def spaced(text: str) -> str:
 
 
 def parted(text: str, *, at_marks: bool) -> str:
-    """The text with a space between any two words, as the tokenizer parts them."""
+    """The text with a space between any two words of the tokenizer."""
     starts = word_starts(text, at_marks) if text else ()
     return spaced("".join(f" {letter}" if start else letter for letter, start in zip(text, starts, strict=True)))
 
@@ -150,7 +150,7 @@ def _token_words(corpus: Corpus) -> NDArray[np.int64]:
 
 
 def word_starts(text: str, at_marks: bool) -> NDArray[np.bool_]:
-    """Whether a word starts at each character: between spaces, and `at_marks`, by the rule of BERT, every mark alone."""
+    """Whether a word starts at each character: after a space; with `at_marks` also at and after every mark, as in BERT."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     space, alone = (_characters_where(points, rule) for rule in (str.isspace, _is_alone))
     alone &= at_marks
@@ -178,7 +178,7 @@ def _is_alone(character: str) -> bool:
 
 
 def matching_tokens(corpus: Corpus, q: str, within: Within) -> Tokens:
-    """Which tokens of the corpus match a search: (token,), none where `q` is empty."""
+    """Whether each token of the corpus matches a search: (token,), False for an empty `q`."""
     return _matching_tokens(corpus, folded(spaced(q)), within)
 
 
@@ -190,11 +190,11 @@ def _matching_tokens(corpus: Corpus, sought: str, within: Within) -> Tokens:
 
 
 def _by_lemma(corpus: Corpus, sought: str) -> Tokens:
-    """Tokens of words with this dictionary form; none where words are not annotated."""
+    """Whether each token belongs to a word with this lemma: (token,), False where words are not annotated."""
     if not (corpus.has_words and sought):
         return np.zeros(corpus.n_tokens, bool)
     codes = [code for code, lemma in enumerate(corpus.words.lemma_names) if folded(str(lemma)) == sought]
-    of_word = np.append(np.isin(corpus.words.table.lemma.values, codes), False)  # the last for tokens without a word
+    of_word = np.append(np.isin(corpus.words.table.lemma.values, codes), False)  # last: no word
     matching: Tokens = of_word[corpus.token_words[corpus.rows]]
     return matching
 
@@ -207,7 +207,7 @@ def _by_phrase(corpus: Corpus, sought: str) -> Tokens:
 def tokens_of_phrase(
     text: Texts, sentence: NDArray[np.integer], word_index: NDArray[np.integer], sought: str
 ) -> Tokens:
-    """Which tokens, given by sentence and word, belong to a word that the phrase covers: (token,)."""
+    """Whether tokens, given by sentence and word, belong to a word that the phrase covers: (token,)."""
     at = np.fromiter(occurrences(text.folded, sought), np.int64)
     partly = _sentences_at(text, at)
     aligned = text.agrees[sentence]
@@ -217,7 +217,7 @@ def tokens_of_phrase(
 
 
 def sentences_with(corpus: Corpus, sought: str, among: int) -> Tokens:
-    """Which of the first sentences contain the text, in any case: (sentence,), none where it is empty."""
+    """Whether each of the first `among` sentences contains the text in any case: (sentence,), False for an empty text."""
     return _sentences_with(corpus, folded(spaced(sought)), among)
 
 
@@ -225,14 +225,14 @@ def sentences_with(corpus: Corpus, sought: str, among: int) -> Tokens:
 def _sentences_with(corpus: Corpus, wanted: str, among: int) -> Tokens:
     steps = watched(range(0, among, TEXTS_AT_ONCE), f"Searching {many(among, 'sentence')}")
     parts = (_folded_texts(part) for _, part in zip(steps, corpus.counted_texts(among), strict=True))
-    # Sentence by sentence: a letter occurs far more often than there are sentences.
+    # Sentence by sentence, not match by match: a letter occurs far more often than there are sentences.
     return np.fromiter((wanted in sentence for part in parts for sentence in part), bool, among) & bool(wanted)
 
 
 def _folded_texts(texts: list[str]) -> list[str]:
     """The texts in lower case, with every run of white space as one space.
 
-    Nearly all stored texts have no other white space, which is seen of thousands at once in half the time.
+    Nearly all stored texts have no other white space; checking thousands of texts at once halves the time.
     """
     joined = BETWEEN.join(texts)
     if joined.count(BETWEEN) >= len(texts) or any(white in joined for white in _WHITE):
@@ -241,7 +241,7 @@ def _folded_texts(texts: list[str]) -> list[str]:
 
 
 def _sentences_at(text: Texts, at: NDArray[np.int64]) -> Tokens:
-    """Which sentences contain one of these characters: (sentence,)."""
+    """Whether each sentence contains one of the character positions `at`: (sentence,)."""
     present = np.zeros(len(text.start), bool)
     present[np.searchsorted(text.start, at, side="right") - 1] = True
     return present
@@ -256,7 +256,7 @@ def occurrences(text: str, sought: str) -> Iterator[int]:
 
 
 def _covered(first: NDArray[np.int32], last: NDArray[np.int32], words: int) -> NDArray[np.bool_]:
-    """Which words lie between a `first` and its `last`: (word + 1,); the extra last one, at index -1, never."""
+    """Whether each word lies between a `first` and its `last`: (word + 1,); the extra entry, at index -1, is False."""
     steps = np.bincount(first, minlength=words + 1) - np.bincount(last + 1, minlength=words + 1)
     return np.append(np.cumsum(steps)[:words] > 0, False)
 
@@ -265,7 +265,7 @@ def _covered(first: NDArray[np.int32], last: NDArray[np.int32], words: int) -> N
 class SentenceHit:
     """A sentence with matches.
 
-    `token` is its first matching token, `parts` its text, each part with whether it matches.
+    `token` is the first matching token. `parts` are parts of the text, each with whether it matches.
     """
 
     sentence: int
@@ -300,7 +300,7 @@ def _sentence(corpus: Corpus, sentence: int, tokens: NDArray[np.int64]) -> Sente
     """A sentence with the words of these tokens marked."""
     rows, word_index = corpus.rows[tokens], corpus.tokens.word_index.values
     text = spaced(str(corpus.sentences.text.values[sentence]))
-    # Not from `texts`: at 1,000,000 tokens these are too large for the cache, and take half a second for each sentence.
+    # Not from `texts`: for 1,000,000 tokens they are too large for the cache, and take half a second for each sentence.
     starts = word_starts(text + BETWEEN, corpus.splits_at_marks)[:-1]
     agrees = starts.sum() == word_index[corpus.sentence_rows(sentence)].max() + 1
     marked = np.isin(np.cumsum(starts) - 1, word_index[rows]) & agrees
@@ -329,7 +329,7 @@ def _parts(text: str, marked: NDArray[np.bool_]) -> tuple[tuple[str, bool], ...]
 
 
 def hit_table(corpus: Corpus, state: LinkState, sought: str, hits: Hits | None) -> list[object]:
-    """The first matching sentences; nothing without any."""
+    """A table of the first matching sentences; nothing where none matches."""
     if not hits or not hits.sentences:
         return []
     rows = [_hit_row(state, sentence) for sentence in hits.rows]
@@ -343,7 +343,7 @@ def hit_table(corpus: Corpus, state: LinkState, sought: str, hits: Hits | None) 
 
 
 def _by_wordpiece(corpus: Corpus, state: LinkState, sought: str) -> list[html.P]:
-    """How many matching tokens are of which wordpiece, each a search of its own; nothing where all are of one."""
+    """Links to search each found wordpiece, with its number of tokens; nothing where all tokens have one wordpiece."""
     ids = corpus.tokens.token_id.values[corpus.rows[matching_tokens(corpus, sought, state.within)]]
     different, counts = np.unique(ids, return_counts=True)
     if len(different) < 2 or state.within == "phrase":
@@ -384,7 +384,7 @@ def _hit_row(state: LinkState, sentence: SentenceHit) -> html.Tr:
 
 
 def no_hits(corpus: Corpus, state: LinkState) -> html.P | None:
-    """A line with suggestions where a search has no match; it stands where the number of matches would."""
+    """A line with suggestions where a search has no match, in the place of the number of matches; None without need."""
     sought = spaced(state.q or "")
     if not sought or matching_tokens(corpus, sought, state.within).any():
         return None
@@ -396,7 +396,7 @@ def no_hits(corpus: Corpus, state: LinkState) -> html.P | None:
 
 
 def _elsewhere(corpus: Corpus, state: LinkState, sought: str) -> list[dcc.Link]:
-    """The same text with another way of matching."""
+    """Links that search the same text in the other ways that find a token."""
     counts = {within: int(matching_tokens(corpus, sought, within).sum()) for within in WITHIN}
     return [
         dcc.Link(f"{many(count, 'token')} {_MATCHED[within]}", href=state.with_(within=within).href)

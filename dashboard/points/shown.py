@@ -1,7 +1,7 @@
-"""What a link shows of a set of points: which points, which are selected, and by what they are coloured; and the tab Selection.
+"""Points that a link shows, the selected ones among them, and the column that colours them; and the tab Selection.
 
-The tab says how the selected points differ from the other drawn points. In a picture of all heads a point counts as selected if it
-is in at least one of them, and what differs from head to head is left out of the summary.
+The tab says how the selected points differ from the other drawn points. In a picture of all heads a point counts as selected if it is
+selected in at least one head; the summary leaves out columns that differ from head to head.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ from store.schema.pictures import ViewName
 #: Sentences that the results of a search list.
 LISTED = 50
 P = TypeVar("P", bound=PointSet)
-#: Wordpieces compared.
+#: Most wordpieces that the tab compares.
 PIECES = 12
 CATEGORIES = ("role", "kind", "label")
 NUMBERS = ("norm", "position", "sentence_length", "received", "entropy")
@@ -47,7 +47,7 @@ EMPTY = "Search, filter, or draw a lasso or box in the picture to compare the se
 
 @dataclass(frozen=True)
 class Shown(Generic[P]):
-    """What a link shows of a set of points.
+    """A set of points as a link shows it.
 
     Attributes
     ----------
@@ -56,13 +56,13 @@ class Shown(Generic[P]):
     points
         The drawn points.
     view
-        The name of their picture; empty before the first one.
+        The name of their picture; empty before the first picture.
     colour
-        By which column they are coloured.
+        The column that colours the points.
     notices
-        On what of the link is ignored.
+        Notices on ignored parts of the link.
     origin
-        Models, corpus and snapshot, as a saved picture names them.
+        Names of models, corpus and snapshot for a saved picture.
     """
 
     state: LinkState
@@ -81,7 +81,7 @@ class Shown(Generic[P]):
 
     @property
     def components(self) -> int:
-        """Dimensions of the picture: those of feature points have two."""
+        """Dimensions of the picture: 2 for feature points."""
         return 2
 
     @cached_property
@@ -91,7 +91,7 @@ class Shown(Generic[P]):
 
     @cached_property
     def selected(self) -> NDArray[np.bool_]:
-        """Which of the points are selected: (panel, token, role)."""
+        """Whether each point is selected: (panel, token, role)."""
         return mask(self.points, self.selection)
 
 
@@ -103,7 +103,7 @@ class ShownPoints(Shown[HeadTokens]):
 
     @classmethod
     def of(cls, context: Context, points: HeadTokens) -> "ShownPoints":
-        """Those of a link, of one head or of all."""
+        """The shown points of a link; `points` are those of one head or of all heads."""
         state, corpus, known = context.state, context.corpus, columns(context.corpus)
         fields = {name: state.fields[name] or "" for name in FIELDS}
         selection, notices = parse_selection(fields, corpus, known)
@@ -126,22 +126,22 @@ class ShownPoints(Shown[HeadTokens]):
 
     @property
     def corpus(self) -> Corpus:
-        """The model's."""
+        """The corpus of the points."""
         return self.points.corpus
 
     @property
     def tokens(self) -> int:
-        """Tokens in every panel."""
+        """Number of tokens in every panel."""
         return self.points.tokens
 
     @property
     def coloured(self) -> bool:
-        """Whether points are coloured by a column."""
+        """Whether a column other than query or key colours the points."""
         return self.colour.name != "role"
 
     @cached_property
     def count(self) -> tuple[int, int]:
-        """Selected and drawn points; in a picture of several heads, of one of them on average."""
+        """Numbers of selected and of drawn points; in a picture of several heads, the mean over heads."""
         return round(int(self._selected_in_drawn.sum()) / max(1, len(self._selected_in_drawn))), 2 * self.tokens
 
     @property
@@ -158,7 +158,7 @@ class ShownPoints(Shown[HeadTokens]):
 
 
 def valid_fields(corpus: Corpus, state: LinkState) -> dict[str, object]:
-    """The fields of a link that select queries and keys, or show a category alone, without what is ignored."""
+    """The valid fields of a link that select queries and keys, or show a category alone."""
     known = columns(corpus)
     selection, _ = parse_selection({name: state.fields[name] or "" for name in FIELDS}, corpus, known)
     colour = known.get(state.colour, known["role"])
@@ -169,7 +169,7 @@ def valid_fields(corpus: Corpus, state: LinkState) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class Share:
-    """How frequent a category is among the selected points and among the rest, 0 to 1; NaN without a rest."""
+    """Share of a category among the selected points and among the rest, 0 to 1; NaN where there is no rest."""
 
     category: str
     count: int
@@ -188,7 +188,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Difference:
-    """Mean of a number among the selected points and among the rest; NaN where there is none.
+    """Mean of a number among the selected points and among the rest; NaN where no point has a value.
 
     `standardized` is the difference of the means over the root of the mean of both variances (Cohen's d).
     """
@@ -203,7 +203,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Summary:
-    """How many of the drawn points (queries and keys) are selected, and how they differ from the others."""
+    """Numbers of selected and of drawn points (queries and keys), and how the selected differ from the others."""
 
     count: int
     of: int
@@ -242,7 +242,7 @@ def _pieces(drawn: HeadTokens, selected: Mask) -> Comparison:
 def _shares(
     codes: NDArray[np.integer], selected: Mask, names: list[str] | NDArray[np.object_], most: int
 ) -> tuple[Share, ...]:
-    """Shares of the `most` frequent codes among the selected; -1 is none of them, but counts in the whole."""
+    """Shares of the `most` frequent codes among the selected points; points without a category (-1) count in the total."""
     known = codes >= 0
     different, inside, outside = count_codes(codes[known], selected[known])
     totals = int(selected.sum()), int((~selected).sum())
@@ -253,7 +253,7 @@ def _shares(
 
 
 def count_codes(codes: NDArray[np.integer], selected: Mask) -> tuple[NDArray[np.integer], Counts, Counts]:
-    """The codes of points (point,) that occur, and how often each does among the selected and among the others: (code,) each."""
+    """The different codes of points (point,), and how often each occurs among the selected and among the others: (code,) each."""
     different, places = np.unique(codes, return_inverse=True)
     inside, outside = (np.bincount(places[part], minlength=len(different)) for part in (selected, ~selected))
     return different, inside, outside
@@ -298,7 +298,7 @@ def selection_panel(shown: ShownPoints) -> list[object]:
 
 
 def _nothing(shown: ShownPoints) -> str:
-    """Why no drawn point is selected, and what to do."""
+    """A sentence on why no drawn point is selected, and what to do."""
     selection, drawn = shown.selection, shown.points
     conditions = [
         *([f"the search “{selection.q}”"] if selection.q else []),
@@ -350,7 +350,7 @@ def _share_table(comparison: Comparison) -> html.Div:
 
 
 def _tokens(shown: ShownPoints, selected: Mask) -> html.Div:
-    """The selected points by wordpiece, each role with its mark."""
+    """Tables of the selected points by wordpiece, each role with its mark."""
     tokens, roles = np.nonzero(selected.any(axis=0))
     found = [
         FoundToken(token, ROLES[role], ROLES[role]) for token, role in zip(tokens.tolist(), roles.tolist(), strict=True)

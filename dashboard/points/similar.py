@@ -1,7 +1,7 @@
-"""Tokens of the corpus in lists: by wordpiece, in parts of their sentences, with what they have in common as exBERT shows it.
+"""Lists of tokens of the corpus: by wordpiece, each token in a part of its sentence, and what they have in common, as in exBERT.
 
-The most similar ones come from an exact search over the vectors of a head. Every token is scored, on all cores: an index would miss
-some of the nearest. Vectors stay as they are stored, in float16, but for a piece that fits a core's cache: reading them in float32 took
+The most similar tokens come from an exact search over the vectors of a head. All cores score every token: an index would miss some of
+the nearest. Vectors stay in float16, as stored; only a piece that fits a core's cache becomes float32: reading all in float32 took
 twice the time.
 """
 
@@ -32,28 +32,28 @@ from store.repository.ingest_status import IngestProgress
 from store.schema.model import ROLES
 from store.text import Piece, Window
 
-#: Wordpieces shown, and sentences of each.
+#: Most wordpieces in a list, and most sentences of each.
 PIECES, SENTENCES = 20, 3
 #: Wordpieces of a sentence on each side of the token.
 AROUND = 7
-#: Values of each property that are listed.
+#: Most values of each property in a list.
 LISTED = 5
-#: Instead of a next word, and instead of a category.
+#: Texts in place of a next word at the end of a sentence, and in place of a missing category.
 END, NONE = "end of sentence", "none"
-#: Categories of a token's word, and what they are called.
+#: Categories of a token's word -> their titles.
 TITLES = {"part_of_speech": "part of speech", "relation": "dependency"}
-#: Tokens that are searched, from the first, which are a uniform sample.
+#: Most tokens that are searched, from the first: the first are a uniform sample.
 SEARCHED = 1_048_576
 Floats = NDArray[np.floating]
-#: Scores (token,) of vectors (token, channel), which it may change.
+#: A function from vectors (token, channel), which it may overwrite, to their scores (token,).
 Score = Callable[[NDArray[np.float32]], NDArray[np.float32]]
-#: Similar tokens that are listed and summarized.
+#: Number of similar tokens that are listed and summarised.
 SUMMARIZED = 50
 
 
 @dataclass(frozen=True)
 class FoundToken:
-    """A token of the corpus in a role, and what its row says of it."""
+    """A token of the corpus in a role, and the note in its row of the list."""
 
     token: int
     role: str
@@ -62,7 +62,7 @@ class FoundToken:
 
 @dataclass(frozen=True)
 class TokenGroup:
-    """The tokens of one wordpiece: how many, and the first few in different sentences where there are such."""
+    """The tokens of one wordpiece: their number, and a few examples, in different sentences where possible."""
 
     wordpiece: str
     count: int
@@ -70,7 +70,7 @@ class TokenGroup:
 
 
 def token_groups(corpus: Corpus, found: Sequence[FoundToken]) -> list[TokenGroup]:
-    """The most frequent wordpieces first, of equal ones the one that comes first."""
+    """The found tokens by wordpiece, the most frequent wordpiece first; equal ones in the order of `found`."""
     tokens = np.array([token.token for token in found], np.int64)
     ids = corpus.tokens.token_id.values[corpus.rows[tokens]]
     sentences = corpus.tokens.sentence_index.values[corpus.rows[tokens]]
@@ -86,7 +86,7 @@ def token_groups(corpus: Corpus, found: Sequence[FoundToken]) -> list[TokenGroup
 def _examples(
     found: Sequence[FoundToken], own: NDArray[np.int64], sentences: NDArray[np.integer]
 ) -> tuple[FoundToken, ...]:
-    """The first of each sentence, then the others."""
+    """Examples of a group: the first token of each sentence, then the others."""
     _, first = np.unique(sentences[own], return_index=True)
     order = [*np.sort(first), *np.setdiff1d(np.arange(len(own)), first)][:SENTENCES]
     return tuple(found[own[place]] for place in order)
@@ -95,7 +95,7 @@ def _examples(
 def groups_table(
     corpus: Corpus, state: LinkState, found: Sequence[FoundToken], titles: tuple[str, str], *, unit: str = "token"
 ) -> html.Table:
-    """The groups as a table: a line with the wordpiece and its count, below it sentences that open the token."""
+    """The groups as a table: a line with the wordpiece and its count, then sentences that link to the token."""
     heads = html.Thead(html.Tr([html.Th(titles[0]), html.Th(titles[1], className="number")]))
     bodies = [_body(corpus, state, group, unit) for group in token_groups(corpus, found)]
     return html.Table([heads, *bodies], className="rows groups")
@@ -120,7 +120,7 @@ def _row(corpus: Corpus, state: LinkState, found: FoundToken) -> html.Tr:
 
 @dataclass(frozen=True)
 class Shares:
-    """How often each value of a property occurs, the most frequent first; `of` tokens in all."""
+    """How often each value of a property occurs, the most frequent first; `of` is the number of tokens."""
 
     title: str
     counts: tuple[tuple[str, int], ...]
@@ -128,7 +128,7 @@ class Shares:
 
     @classmethod
     def among(cls, title: str, values: Iterable[str]) -> "Shares":
-        """Those of the values, one of each token."""
+        """The counts of `values`, one value of each token."""
         counts = Counter(values)
         return cls(title, tuple(counts.most_common()), counts.total())
 
@@ -142,7 +142,7 @@ def summary(
 ) -> list[object]:
     """Counts of similar tokens, which are `rows` of the token axis of `tokens`.
 
-    `words` are their rows of the word axis, -1 for none; None where the tokens are no part of the annotated corpus.
+    `words` are their rows of the word axis, -1 for no word; None where the annotated corpus does not have the tokens.
     """
     next_words = Shares.among("next word", (next_word(tokens, corpus.piece_texts, row) for row in rows))
     if words is None:
@@ -155,7 +155,7 @@ def summary(
 
 
 def word_shares(corpus: Corpus, words: NDArray[np.int64]) -> list[Shares]:
-    """Counts of the categories of words, rows of the word axis or -1. NotIngested where words are not annotated."""
+    """Counts of the categories of `words`: rows of the word axis, -1 for no word. NotIngested where words are not annotated."""
     return [
         Shares.among(f"{title} ({corpus.words.kind})", _categories(corpus, name, words))
         for name, title in TITLES.items()
@@ -169,7 +169,7 @@ def _categories(corpus: Corpus, name: str, words: NDArray[np.int64]) -> list[str
 
 
 def next_word(tokens: xr.Dataset, texts: NDArray[np.object_], row: int) -> str:
-    """The texts of the wordpieces of the word after the token's, joined; `END` after the last. `texts` are (vocab,)."""
+    """The text of the word after the token's word; `END` after the last word. `texts` are those of wordpieces: (vocab,)."""
     sentence, word = tokens.sentence_index.values, tokens.word_index.values
     rest = takewhile(lambda other: sentence[other] == sentence[row], range(row + 1, len(word)))
     first = next((other for other in rest if word[other] >= 0 and word[other] != word[row]), None)
@@ -201,9 +201,9 @@ def _bar(name: str, count: int, of: int, kind: str = "") -> html.Tr:
 
 
 def excerpt(pieces: Sequence[Piece], marked: Mapping[int, str], *, around: int) -> list[object]:
-    """The wordpieces `around` the marked ones with the rest of their words, joined to words; a mark has the class of its position.
+    """The words from `around` wordpieces before the marked ones to as many after; `marked` has the class of each position.
 
-    Special tokens have no text of their own: they are shown where they are marked.
+    Special tokens have no text: only marked ones are shown.
     """
     first, last = max(0, min(marked) - around), min(len(pieces), max(marked) + around + 1)
     while first > 0 and pieces[first].continues:
@@ -218,9 +218,9 @@ def excerpt(pieces: Sequence[Piece], marked: Mapping[int, str], *, around: int) 
 
 
 def linked_pieces(pieces: Sequence[str], hrefs: Sequence[str], chosen: int, role: str) -> html.P:
-    """The wordpieces of a sentence, each with its link, the chosen one with the class of its role; of a long one the window around it.
+    """The wordpieces of a sentence, each with its link, the chosen one with the class of its role.
 
-    Links before and after it lead to the others.
+    A long sentence shows the window around the chosen wordpiece, with links to what stands before and after.
     """
     window = Window.around(chosen, len(pieces))
     more = [(window.first - 1, "… before"), (window.stop, "after …")]
@@ -247,7 +247,7 @@ def _word(piece: Piece, kind: str | None, is_first: bool) -> list[object]:
 
 @dataclass(frozen=True)
 class AtOnce:
-    """Rows of the token axis that are read at once, and that are scored at once."""
+    """Numbers of rows of the token axis that are read at once, and that are scored at once."""
 
     read: int = 32_768
     scored: int = 4_096
@@ -267,15 +267,15 @@ class Point:
 
 
 def logits(corpus: Corpus, point: Point, tokens: int, at_once: AtOnce = AT_ONCE) -> Floats:
-    """q.k / sqrt(channels) of the point with the other role's vectors of the first `tokens` tokens: (token,)."""
+    """Logits q.k / sqrt(channels) of the point with the vectors of the other role, of the first `tokens` tokens: (token,)."""
     own, (others, constant) = _vector(corpus, point), _others(corpus, point)
     own *= np.float32(len(own) ** -0.5)
-    # What all keys have in common adds one number to all of their logits.
+    # The constant part of all keys adds the same number to all logits.
     return _scan(corpus, others, lambda stored: stored @ own, tokens, at_once) + constant @ own
 
 
 def cosines(corpus: Corpus, point: Point, tokens: int, at_once: AtOnce = AT_ONCE) -> Floats:
-    """Cosines of the point's vector with those of the same role of the first `tokens` tokens: (token,)."""
+    """Cosines of the point's vector with the vectors of the same role, of the first `tokens` tokens: (token,)."""
     own, (others, constant) = _vector(corpus, point), _vectors_of_role(corpus, point, point.role)
 
     def score(stored: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -287,7 +287,7 @@ def cosines(corpus: Corpus, point: Point, tokens: int, at_once: AtOnce = AT_ONCE
 
 
 def largest_first(scores: Floats, count: int) -> NDArray[np.int64]:
-    """The `count` largest scores, the largest first, equal ones in their order; sorting all took most of a request."""
+    """Indices of the `count` largest scores, the largest first, equal ones in order; sorting all took most of a request."""
     if count >= len(scores):
         return np.argsort(-scores, kind="stable")
     least = np.partition(scores, len(scores) - count)[len(scores) - count]
@@ -310,7 +310,7 @@ def _vector(corpus: Corpus, point: Point) -> NDArray[np.float32]:
 
 
 def _scan(corpus: Corpus, stored: xr.Variable, score: Score, tokens: int, at_once: AtOnce) -> NDArray[np.float32]:
-    """Scores of stored vectors (token, channel), those of the first `tokens` tokens: (token,)."""
+    """Scores of the first `tokens` tokens by their stored vectors (token, channel): (token,)."""
     rows = corpus.rows[:tokens]
     stop = int(rows[-1]) + 1
 
@@ -320,10 +320,10 @@ def _scan(corpus: Corpus, stored: xr.Variable, score: Score, tokens: int, at_onc
     with ThreadPoolExecutor(os.cpu_count(), "scan") as pool:
         parts = [pool.submit(scored, start) for start in range(0, stop, at_once.read)]
         try:
-            # Padding is scored too and dropped afterwards: faster than copying the other rows, and no block is read twice.
+            # Padding is scored, too, and dropped afterwards: faster than copying all other rows, and no block is read twice.
             return np.concatenate([part.result() for part in watched(parts)])[rows]
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)  # of a reader who left
+            pool.shutdown(wait=False, cancel_futures=True)  # the reader may have left
 
 
 def _by_pieces(tile: NDArray[np.float16], score: Score, rows: int) -> NDArray[np.float32]:
@@ -348,7 +348,7 @@ class Similar:
 
 @cached
 def similar_tokens(corpus: Corpus, point: Point, most: int = SEARCHED) -> Similar:
-    """The other tokens whose vectors of the same role have the largest cosine with the point's, the largest first."""
+    """The other tokens whose vectors of the same role have the largest cosines with the point's vector, the largest first."""
     searched = min(corpus.n_tokens, most)
     scores = cosines(corpus, point, searched)
     if point.token < searched:

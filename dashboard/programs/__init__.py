@@ -1,1 +1,1 @@
-"""What programs ask of a store."""
+"""Questions of programs to a store: tools by the Model Context Protocol, and over HTTP."""

@@ -39,7 +39,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def protocol_server(tools: Any) -> Any:
-    """An `MCPServer` with every public method of the tools, each under its name, with its docstring, as one that only reads."""
+    """An `MCPServer` with every public method of the tools as a read-only tool, under the name and with the docstring of the method."""
     from mcp.server import MCPServer
     from mcp.types import ToolAnnotations
 
@@ -54,7 +54,7 @@ def protocol_server(tools: Any) -> Any:
 
 
 def refusing(tool: Callable[..., Any], cache: Any) -> Callable[..., Any]:
-    """A tool that computes what it has not computed before, and whose refusal is its sentence, for the program to read."""
+    """A tool with the store's cache; for a `Refusal` or a `StoreError` the program reads its sentence."""
     from mcp.server.mcpserver.exceptions import ToolError
 
     from dashboard.web.errors import Refusal

@@ -1,4 +1,4 @@
-"""What the tools answer: numbers and texts with what they are of. Layers, heads, sentences and tokens count from 0."""
+"""Answers of the tools: numbers and texts, each with the object it belongs to. Layers, heads, sentences and tokens count from 0."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Models:
-    """The models of a publication, the one ingested last first: it is read where no model is named."""
+    """The models of a publication, the model ingested last first: a question without a model reads that one."""
 
     snapshot: str
     published: str
@@ -30,7 +30,7 @@ class Models:
 
 @dataclass(frozen=True)
 class Definition:
-    """A statistic of heads: its name in links and tools, its unit and formula, the paper that defines it."""
+    """A statistic of heads: its name in links and tools, its unit and formula, and the paper that defines it."""
 
     name: str
     title: str
@@ -57,7 +57,7 @@ class HeadNumber:
 
 @dataclass(frozen=True)
 class RankedHeads:
-    """The first heads by a number: `shown` of `heads`."""
+    """Heads ranked by a number: the first `shown` of `heads`."""
 
     what: str
     unit: str
@@ -106,7 +106,7 @@ class RelationOfHead:
 
 @dataclass(frozen=True)
 class HeadCard:
-    """What is known of a head: a sentence, its roles, every statistic with interval and rank, relations at which it is the best."""
+    """A head: what it does in a sentence, its roles, every statistic with interval and rank, and relations at which it is the best."""
 
     head: str
     model: str
@@ -232,7 +232,7 @@ class Arriving:
 
 @dataclass(frozen=True)
 class Arrival:
-    """What the vector of a target is made of, by GlobEnc through all layers; attention is that of the last layer's heads, their mean."""
+    """Shares of all tokens in the vector of a target, by GlobEnc through all layers; attention is the mean over the last layer's heads."""
 
     sentence: int
     target: str
@@ -242,7 +242,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class View:
-    """A link to a page of the dashboard, and what had to be changed in what was asked for."""
+    """A link to a page of the dashboard, and notices on fields that were changed."""
 
     link: str
     notices: list[str]

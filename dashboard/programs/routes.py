@@ -1,4 +1,4 @@
-"""The same questions for any program: `GET /api/1/TOOL?...` answers in JSON, `GET /api/1/openapi.json` describes it (OpenAPI 3.1)."""
+"""The tools over HTTP: `GET /api/1/TOOL?...` answers in JSON, `GET /api/1/openapi.json` describes all tools (OpenAPI 3.1)."""
 
 import json
 from collections.abc import Callable
@@ -14,17 +14,17 @@ from dashboard.web.errors import Refusal
 from dashboard.web.paths import root
 from dashboard.web.served_store import ServedStore
 
-#: Version of the questions and of their answers. Raise it when one of them changes in any way but a new field.
+#: Version of the questions and of their answers. Raise it at any change of them except a new field.
 VERSION = 1
 BASE = f"/api/{VERSION}"
-#: Where the schemas of answers are in the description.
+#: Reference to the schema of an answer within the description.
 SCHEMAS = "#/components/schemas/{model}"
 TEXT = {"text/plain": {"schema": {"type": "string"}}}
 
 
 @dataclass(frozen=True)
 class Question:
-    """A tool as a route: what it does, its checked fields, and its answer."""
+    """A tool as a route: its name, its explanation, its checked fields, and the type of its answer."""
 
     name: str
     explanation: str
@@ -33,7 +33,7 @@ class Question:
 
 
 def question_of(name: str) -> Question:
-    """A method of the tools, by its signature and its docstring."""
+    """The route of a tool, from the signature and the docstring of the method."""
     method = getattr(StoreTools, name)
     types = get_type_hints(method, include_extras=True)
     given = {
@@ -44,7 +44,7 @@ def question_of(name: str) -> Question:
     return Question(name, getdoc(method) or "", fields, TypeAdapter(types["return"]))
 
 
-#: All but the link to a view: an address needs no route to be made.
+#: Every tool except `link_to_view`: a program with addresses needs no route for a link.
 QUESTIONS = {name: question_of(name) for name in tool_names() if name != "link_to_view"}
 
 
@@ -71,7 +71,7 @@ def register(server: Flask, served_store: ServedStore) -> None:
 
 
 def checked(question: Question) -> dict[str, Any]:
-    """The fields of the request's address. A `Refusal` names the first that is wrong."""
+    """The fields in the address of the request. A `Refusal` names the first wrong field."""
     try:
         return question.fields.model_validate(request.args.to_dict()).model_dump()
     except ValidationError as error:
@@ -81,7 +81,7 @@ def checked(question: Question) -> dict[str, Any]:
 
 
 def description() -> dict[str, Any]:
-    """The interface by OpenAPI 3.1."""
+    """The description of all routes by OpenAPI 3.1."""
     adapters = [(name, "serialization", question.answer) for name, question in QUESTIONS.items()]
     answers, shared = TypeAdapter.json_schemas(adapters, ref_template=SCHEMAS)  # type: ignore[arg-type]
     return {

@@ -1,4 +1,4 @@
-"""Questions that programs ask of a store, as methods with plain arguments. Every answer says how many of how many it shows."""
+"""Questions that programs ask of a store, as methods with plain arguments. A list says how many entries of how many it has."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ from store.kernels.rules import RULES
 from store.repository.errors import NotIngested, StoreError, check_head
 from store.schema.model import SOURCES, STATISTICS, head_name, varying_statistics
 
-#: Deciles of sentences by what a head does in them.
+#: Number of parts of equal size that ranked sentences are split into.
 DECILES = 10
 Count = Annotated[int, Field(ge=1, le=200, description="How many are listed at most")]
 ModelName = Annotated[str, Field(description="Name of a model of the store; empty for the one ingested last")]
@@ -60,21 +60,21 @@ StatisticName = Annotated[str, Field(description="Name of a statistic, as list_s
 
 @dataclass(frozen=True)
 class StoreTools:
-    """The newest publication of a store, asked by programs.
+    """Tools with which programs ask the newest publication of a store.
 
     Attributes
     ----------
     served_store
         The store.
     server
-        Where its dashboard is served, such as `http://localhost:8050`: links begin with it. Empty: they begin with `/`.
+        Address of its dashboard, such as `http://localhost:8050`: links begin with it. Where it is empty, links begin with `/`.
     """
 
     served_store: ServedStore
     server: str = ""
 
     def list_models(self) -> Models:
-        """The models of the store: their sizes, how many sentences each has read, its labels, what it was judged in."""
+        """The models of the store: their sizes, numbers of sentences, labels, and whether they have roles and relations."""
         snapshot = self.served_store.snapshot()
         return Models(
             snapshot.id, snapshot.published.isoformat(), [_model(snapshot.corpus(name)) for name in snapshot.models]
@@ -106,7 +106,7 @@ class StoreTools:
         return RankedHeads(_said(corpus, f"{title}, {order} first"), unit, len(ranked), values.size, ranked)
 
     def list_roles(self, model: ModelName = "") -> list[Role]:
-        """The roles that the test finds in at least one head, and in how many; a role says what a head attends to."""
+        """The roles that the test finds in at least one head, and the number of these heads; a role says what a head attends to."""
         corpus = self._corpus(model)
         shares = shares_of(corpus)
         return [
@@ -136,7 +136,7 @@ class StoreTools:
         )
 
     def describe_head(self, layer: LayerNumber, head: HeadNumberInLayer, model: ModelName = "") -> HeadCard:
-        """What is known of one head: roles with their tests, every statistic with interval and rank, relations at which it is best."""
+        """What is known of one head: roles with tests, every statistic with interval and rank, relations at which it is the best head."""
         corpus = self._corpus(model)
         check_head(layer, head, layers=corpus.layers, heads=corpus.heads)
         known = has_roles(corpus)
@@ -300,7 +300,7 @@ class StoreTools:
             Field(description="Fields of the link, such as layer, head, colour: see docs/links.md"),
         ] = None,
     ) -> View:
-        """The link to a view of the dashboard; `notices` say what of the fields is not there and was changed."""
+        """The link to a view of the dashboard; `notices` say which values of the fields do not exist and were changed."""
         context = resolve(self.served_store, f"/{page}", f"?{encode_fields(fields or {})}")
         return View(self.server + context.state.href, list(context.every_notice))
 
@@ -359,7 +359,7 @@ class StoreTools:
 
 
 def tool_names() -> list[str]:
-    """The questions, in the order in which they are written."""
+    """Names of the public methods of `StoreTools`, in the order of the class."""
     return [name for name, member in vars(StoreTools).items() if callable(member) and not name.startswith("_")]
 
 
@@ -385,7 +385,7 @@ def _definition(corpus: Corpus, name: str) -> Definition:
 
 
 def _best(corpus: Corpus) -> tuple[BestHead, ...]:
-    """The best head of every relation; none of a store without relations."""
+    """The best head of every relation; empty for a store without relations."""
     try:
         return best_of(corpus)
     except NotIngested:
@@ -425,7 +425,7 @@ def _best_at(corpus: Corpus, layer: int, head: int) -> list[RelationOfHead]:
 
 
 def _telling(statistic: str, *models: Corpus) -> str:
-    """A statistic that is not 0 in every head of each of the models; raises StoreError for another."""
+    """The statistic, if a model has heads in which it is not 0; raises StoreError where it is 0 in all."""
     reasons = [why_zero(corpus, _known(statistic, STATISTICS)) for corpus in models]
     if all(reasons):
         raise StoreError(f"{reasons[0]}. Choose another statistic.")
@@ -433,7 +433,7 @@ def _telling(statistic: str, *models: Corpus) -> str:
 
 
 def _said(corpus: Corpus, text: str) -> str:
-    """A text with the special tokens named as pages name them."""
+    """A text in which special tokens have the names of the corpus' tokenizer, as on pages."""
     return in_names(text, special_names(corpus))
 
 
@@ -444,6 +444,6 @@ def _known(name: str, names: Collection[str]) -> str:
 
 
 def _finite(number: object) -> float | None:
-    """JSON has no NaN: None where there is no number."""
+    """A number for JSON, which has no NaN: None in its place."""
     value = float(number)  # type: ignore[arg-type]
     return value if np.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""What published pictures draw without a server: tokens and their strongest lines in each head, and the weights of sentences with a page.
+"""Data of published pictures, which need no server: tokens and their strongest lines in each head, and weights of sentences with a page.
 
 Format of the bytes of a head, little-endian: `HSL1`, then u32 tokens, lines a point, bytes a position (1 or 2); then f32 attention
 received and f32 entropy of every token; then of every token as query and as key the weights of its lines, u16, of which 65535 is
@@ -23,26 +23,26 @@ from store.schema.model import ROLES
 from store.text import Window
 
 MAGIC = b"HSL1"
-#: Tokens that are drawn of a head at most: with their lines a page stays well below 1 MB.
+#: Most tokens that are drawn of a head: with their lines a page stays well below 1 MB.
 MOST_TOKENS = 6_000
-#: A weight of 1.
+#: Code of a weight of 1.
 LEVELS = 65_535
 #: Positions that one byte can hold.
 OF_BYTE = 256
-#: Sentences with a page, and tokens of one at most: as many lines as a window has room for.
+#: Most sentences with a page; fewest and most tokens of one: as many lines as a window has room for.
 MOST_SENTENCES, SHORTEST, LONGEST = 36, 6, 24
-#: Bytes of the weights of a sentence at most.
+#: Most bytes of the weights of a sentence.
 MOST_BYTES = 200_000
 
 
 def drawn_sentences(corpus: Corpus, most: int = MOST_TOKENS) -> int:
-    """How many of the first sentences have at most so many tokens together; one at least."""
+    """Number of first sentences that have at most `most` tokens together; at least one."""
     ends = np.cumsum(corpus.sentences.row_size.values[: corpus.n_sentences])
     return max(1, int(np.searchsorted(ends, most, side="right")))
 
 
 def drawn_tokens(corpus: Corpus, sentences: int, *, text: bool) -> dict[str, Any]:
-    """What cards and labels say of the tokens of the first sentences, see `DrawnTokens` of assets/types/notebook.d.ts.
+    """Content of the cards and labels of the tokens of the first sentences; see `DrawnTokens` of assets/types/notebook.d.ts.
 
     Without text a wordpiece is called by its position.
     """
@@ -64,7 +64,7 @@ def drawn_tokens(corpus: Corpus, sentences: int, *, text: bool) -> dict[str, Any
 
 
 def count_tokens(corpus: Corpus, sentences: int) -> int:
-    """Tokens of the first sentences."""
+    """Number of tokens of the first sentences."""
     return int(corpus.sentences.row_size.values[:sentences].sum())
 
 
@@ -90,7 +90,7 @@ def encode_lines(corpus: Corpus, layer: int, head: int, sentences: int) -> bytes
 
 
 def chosen_sentences(corpus: Corpus, count: int = MOST_SENTENCES) -> list[int]:
-    """Those of the cards of heads, then the first short ones: a uniform sample."""
+    """Sentences with a page: those of the cards of heads, then the first short ones, a uniform sample."""
     examples = (example_of(corpus, of) for of in heads_of_cards(corpus))
     of_cards = [example.sentence for example in examples if example]
     sizes = corpus.sentences.row_size.values[: corpus.n_sentences]
@@ -99,7 +99,7 @@ def chosen_sentences(corpus: Corpus, count: int = MOST_SENTENCES) -> list[int]:
 
 
 def sentence_files(corpus: Corpus, number: int, source: str) -> tuple[dict[str, Any], PackedWeights]:
-    """What the views draw of a sentence, see `SentenceContent` of assets/types/notebook.d.ts, and the packed weights."""
+    """Content of the views of a sentence, see `SentenceContent` of assets/types/notebook.d.ts, and the packed weights."""
     sentence = stored_sentence(corpus, number)
     window = Window.at(0, len(sentence.wordpieces))
     pattern = window_pattern(sentence, window)

@@ -13,7 +13,7 @@ from typing import Any
 
 from store import StoreError
 
-#: Names a folder that this command made, and what is in it.
+#: File that marks a folder as made by this command, and describes its content.
 MARKER = "site.json"
 PUBLISH = "headscape publish"
 #: The marker of every command that makes folders.
@@ -40,7 +40,7 @@ class SiteFolder:
 
 
 def check_place(place: Path, command: str = PUBLISH) -> None:
-    """Raise StoreError where a command may not put a folder: what is there would be lost, or cannot be moved."""
+    """Raise StoreError where a command may not put a folder: the folder's content would be lost, or cannot be moved."""
     if place.is_symlink() or (place.exists() and not place.is_dir()):
         raise StoreError(f"{place} is not a folder. Give another place with --out.")
     if place.is_dir() and any(place.iterdir()) and not (place / MARKERS[command]).is_file():
@@ -60,7 +60,7 @@ def check_place(place: Path, command: str = PUBLISH) -> None:
 
 @contextmanager
 def new_site(place: Path, about: dict[str, Any], command: str = PUBLISH) -> Iterator[SiteFolder]:
-    """A folder that takes the place of the site of before when it is whole; until then, and after an error, that stays.
+    """A folder that replaces the old site when it is whole; until then, and after an error, the old site stays.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def new_site(place: Path, about: dict[str, Any], command: str = PUBLISH) -> Iter
 
 
 def replace_folder(place: Path, *, new: Path, old: Path) -> None:
-    """Move `new` to `place` and what was there to `old`; where `new` cannot be moved, what was there returns."""
+    """Move `new` to `place`, and the folder that was there to `old`; where `new` cannot be moved, the old folder returns."""
     if place.exists():
         place.rename(old)
     try:

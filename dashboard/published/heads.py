@@ -1,4 +1,4 @@
-"""The page of a head: its picture with what colours it, roles with their evidence, statistics, positions, dictionary, relations, neighbours.
+"""The page of a head: its picture with its colourings, roles with their evidence, statistics, positions, dictionary, relations, neighbours.
 
 Charts by position are drawn without a script: the figures of tab Statistics, number by number.
 """
@@ -35,24 +35,24 @@ from store.kernels.relations import DIRECTIONS
 from store.schema.corpus import ALL
 from store.schema.model import head_name
 
-#: Columns that colour the points, of those that a corpus has.
+#: Columns that can colour the points, where a corpus has them.
 COLOURS = ("position", "kind", "frequency", "part_of_speech", "label", "norm", "value_norm", "received", "entropy")
-#: Relations of a head that are listed.
+#: Most relations of a head that are listed.
 LISTED = 6
 #: Units of a drawing in each direction, and of its borders.
 WIDE, HIGH = 400, 200
 LEFT, RIGHT, TOP, BOTTOM = 40, 396, 10, 160
-#: Steps between the numbers of an axis, and how many numbers there are at most.
+#: Steps between the numbers of an axis, of shares and of positions, and the most numbers.
 STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25)
 POSITIONS = (1, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000)
 MOST_TICKS = 5
-#: Positions at most of which each says its number: in drawings of more of them they are too narrow, and the page is too large.
+#: Most positions of a drawing that each say their number: with more positions each is too narrow, and the page is too large.
 MOST_SAID = 128
 
 
 @dataclass(frozen=True)
 class PublishedColour:
-    """What can colour the points of a head: the address of its codes, of a number or a category, and its legend.
+    """A colouring of the points of a head: the address of its codes, its kind (number or category), and its legend.
 
     `codes` is None for query and key.
     """
@@ -66,7 +66,7 @@ class PublishedColour:
 
 @dataclass(frozen=True)
 class Said:
-    """A position in words, the share of the head and the mean of its layer there, and where it is drawn."""
+    """A position in words, the share of the head and the mean of its layer there, and its place in the drawing."""
 
     name: str
     share: float
@@ -77,7 +77,7 @@ class Said:
 
     @property
     def text(self) -> str:
-        """Both numbers in words."""
+        """The share and the mean of the position, in words."""
         return f"{self.name}: {100 * self.share:.1f}%, mean of its layer {100 * self.mean:.1f}%"
 
 
@@ -88,11 +88,11 @@ class PositionChart:
     Attributes
     ----------
     heading
-        A component.
+        Heading of the chart, a component.
     label, across
-        What is drawn, and what a place across means.
+        What is drawn, and what the horizontal axis means.
     said
-        Every position, none where there are more than `MOST_SAID`.
+        Every position with its numbers; empty for more than `MOST_SAID` positions.
     own, mean
         Paths of the two lines.
     columns, rows
@@ -114,7 +114,7 @@ class PositionChart:
 class HeadPage:
     """What the page of a head shows, as components; `colours` begins with query and key.
 
-    `does` is what the head does, in a sentence, `role` what its sentences are evidence of; both are empty of a store without roles.
+    `does` says what the head does, `role` is the role that its sentences are evidence of; both are empty for a store without roles.
     """
 
     name: str
@@ -177,7 +177,7 @@ def _colours(shown: ShownPoints) -> Iterator[PublishedColour]:
 
 
 def _colour(shown: ShownPoints, column: Column) -> PublishedColour:
-    """A column; where all heads have the same values, the codes are those of the first."""
+    """The colouring by a column; where all heads have the same values, the codes are those of the first head."""
     state = shown.state
     where = f"{state.layer}/{state.head}" if column.per_head else "0/0"
     return PublishedColour(
@@ -227,7 +227,7 @@ def _found(corpus: Corpus, layer: int, head: int) -> Iterator[tuple[float, html.
 
 
 def neighbours(corpus: Corpus, layer: int, head: int) -> list[tuple[str, str, int, int]]:
-    """The heads before and after it in its layer, and above and below it: an arrow, its title, layer and head."""
+    """The heads beside a head in its layer, and in the layers before and after: an arrow, its title, layer and head."""
     steps = (
         ("←", "previous head", layer, head - 1),
         ("→", "next head", layer, head + 1),
@@ -242,7 +242,7 @@ def neighbours(corpus: Corpus, layer: int, head: int) -> list[tuple[str, str, in
 
 
 def position_charts(corpus: Corpus, layer: int, head: int, *, most_said: int = MOST_SAID) -> list[PositionChart]:
-    """Attention of a head by relative position, and attention received by position; each of at most so many positions says its number."""
+    """Attention of a head by relative position, and received by position; with up to `most_said` positions, each says its share."""
     offsets, *shares = profile_shares(corpus, layer, head)
     *received, count = received_shares(corpus, layer, head)
     name, positions = head_name(layer, head), range(len(count))
@@ -292,7 +292,7 @@ def _drawn(
 
 
 def _ticks(steps: Sequence[float], largest: float) -> list[float]:
-    """Multiples of one of the steps from 0 to the largest number, a few of them."""
+    """A few numbers of an axis: multiples of one of the steps, from 0 to the largest number."""
     step = next((step for step in steps if largest / step < MOST_TICKS), steps[-1])
     return [step * count for count in range(int(largest / step) + 1)]
 

@@ -19,7 +19,7 @@ from store.schema.model import head_name
 SIDE, MARGIN, RADIUS = 1_000, 40, 11
 #: Units of a letter across, and of a line of text.
 LETTER, LINE = 10, 22
-#: Outlines of dots round their middle: no kind is told by colour alone. What has no kind is the last, a small circle.
+#: Outlines of dots around their middle: no kind is told by colour alone. The last, a small circle, is for heads without a kind.
 SHAPES = (
     "M-11 0a11 11 0 1 0 22 0a11 11 0 1 0-22 0z",
     "M0-14L14 0L0 14L-14 0z",
@@ -31,15 +31,15 @@ SHAPES = (
     "M-7 0a7 7 0 1 0 14 0a7 7 0 1 0-14 0z",
 )
 NO_KIND = len(SHAPES) - 1
-#: The tokens before and after a text, where models call them otherwise.
+#: Names of the tokens before and after a text, where models name them differently.
 BY_PLACE: Names = ("the first token", "the last token")
 
 
 @dataclass(frozen=True)
 class Dot:
-    """A head: its place from the upper left, what is said of it, its model and number, and the number of its kind.
+    """A head as a dot: its place from the upper left, its text, its model, layer and number, and the number of its kind.
 
-    `name` is written below it, where there is room.
+    `name` is written below the dot, where there is room.
     """
 
     x: float
@@ -54,7 +54,7 @@ class Dot:
 
 @dataclass(frozen=True)
 class Axis:
-    """A number that a place means: its title, and some numbers with their places."""
+    """An axis of a drawing: its title, and some numbers with their places."""
 
     title: str
     ticks: tuple[tuple[float, str], ...]
@@ -128,7 +128,8 @@ def _kind(shares: RoleShares | None, layer: int, head: int) -> int:
 def scatter_of_models(every: EveryHead, named: Mapping[str, Callable[[str], str]]) -> Drawing:
     """The heads of all models by the two numbers that page Models shows at first.
 
-    `named` gives a text the names that each model has for special tokens; an axis has them where they are those of all models.
+    `named` has a function for each model: it puts the model's names of special tokens into a text. An axis has these names where
+    all models share them.
     """
     across, up = (next(name for name in names if name in every.scores) for names in (ACROSS, UP))
     x, y = every.scores[across], every.scores[up]
@@ -155,7 +156,7 @@ def scatter_of_models(every: EveryHead, named: Mapping[str, Callable[[str], str]
 
 
 def _axis(score: Score, named: Iterable[Callable[[str], str]]) -> tuple[NDArray[np.float64], Axis]:
-    """Where values are along an axis that has all of them, and its five numbers; its name is that of all models, or says where a token stands."""
+    """Places of values along an axis, and the axis with five numbers; its title has names of all models, or says where a token stands."""
     values = score.drawn
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     size = high - low or 1.0

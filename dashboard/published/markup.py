@@ -1,6 +1,6 @@
-"""Components of pages as HTML for a file, with links between the pages that are published, and the addresses of these.
+"""Components of pages as HTML for a file, with links between the pages that are published, and the addresses of these pages.
 
-What a server would have to answer is left out: controls, charts and files to be saved. A link to a page that is not published
+Parts that need a server are left out: controls, charts and files to be saved. A link to a page that is not published
 becomes its text.
 """
 
@@ -22,22 +22,22 @@ from store import Corpus
 from store.phrases import whole_number
 from store.schema.model import head_name
 
-#: What an address of the dashboard is on a published page; None where it is not there.
+#: Turns an address of the dashboard into one on a published page; None where it is not published.
 Address = Callable[[str], str | None]
-#: An element: its tag, its properties, what is in it.
+#: An element: its tag, its properties, its content.
 Element = list[Any]
 _WITHOUT_END = frozenset({"img", "br", "hr", "input"})
 #: Attributes that are spelled otherwise in HTML.
 _SPELLED = {"className": "class", "htmlFor": "for", "tabIndex": "tabindex", "colSpan": "colspan", "rowSpan": "rowspan"}
-#: Buttons that explain what they stand at (assets/web/popover.mjs); any other asks the server.
+#: Classes of buttons that explain the words beside them (assets/web/popover.mjs); any other button asks the server.
 _EXPLAIN = frozenset({"info", "term"})
 #: Properties of styles in pixels where they are a number.
 _PIXELS = frozenset({"width", "height", "minHeight", "maxHeight"})
 _IN_STYLE = re.compile(r'url\("(/[^"]+)"\)')
 _CAPITAL = re.compile(r"(?=[A-Z])")
-#: Attributes of what is no link any more.
+#: Attributes that an element loses when it is no link any more.
 _OF_LINK = frozenset({"href", "title", "aria-label", FOLLOWED})
-#: A field of an address of data that does not name its file: the same in all addresses of a file.
+#: A field of an address of data that is left out of the file's name: it is the same in all addresses of a file.
 _ALIKE = "tokens"
 
 
@@ -48,7 +48,7 @@ def html_of(corpus: Corpus, content: Any, address: Address) -> Markup:
 
 
 def _is_kept(node: Any) -> bool:
-    """Whether a file can show it: a text, HTML or a link, but no line that offers a file, and nothing that a callback fills."""
+    """Whether a file can show a node: a text, HTML or a link, but no line that offers a file, and nothing that a callback fills."""
     if not isinstance(node, Component):
         return True
     if getattr(node, "className", None) == FURTHER:
@@ -85,7 +85,7 @@ def _written(node: Any, address: Address) -> Markup:
 
 
 def _linked(node: Element, address: Address) -> Element:
-    """The element with its link led to a published page; a link or a button without one as its text."""
+    """The element, with its link to a published page; a link or a button without such a page becomes its text."""
     tag, properties, *children = node
     if tag == "button" and properties.get("className") not in _EXPLAIN:
         return ["span", _without(properties, {"type", "data-href"}), *children]
@@ -155,14 +155,14 @@ def relative(path: str, of: str) -> str:
 
 @dataclass(frozen=True)
 class Places:
-    """What of a model is published: its pages, and the files of addresses of data that a page asked for.
+    """The published parts of a model: its pages, and the files of addresses of data that a page asked for.
 
     Attributes
     ----------
     folder
-        Of the model within the site: empty, or its name and a slash.
+        Folder of the model within the site: empty, or the model's name and a slash.
     base
-        How addresses of its data begin.
+        Beginning of the addresses of the model's data.
     sentences
         Numbers of the sentences with a page.
     asked
@@ -185,13 +185,13 @@ class Places:
         if name == "head":
             return self.folder + head_path(int(fields.get("layer", 0)), int(fields.get("head", 0)))
         if name == "sentence" and "text" not in fields:
-            sentence = whole_number(fields.get("sentence", "0"))  # a link leaves out what is the default
+            sentence = whole_number(fields.get("sentence", "0"))  # a link leaves out defaults
             if sentence in self.sentences:
                 return self.folder + sentence_path(sentence)
         return self.folder + "map.html" if name == "map" and not fields.keys() - {"model", "layer", "head"} else None
 
     def from_page(self, path: str, href: str) -> str | None:
-        """What a link or an address of data is in the page at a path. ValueError where another address has its file."""
+        """A link or an address of data as the page at a path writes it. ValueError where another address has the same file."""
         if href.startswith(self.base):
             file = self.folder + data_path(href, self.base)
             other = self.asked.setdefault(file, href)

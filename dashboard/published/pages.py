@@ -24,7 +24,7 @@ from dashboard.roles.shares import KINDS, NO_ROLE
 from dashboard.web.served_store import ServedStore
 from store.schema.model import head_name
 
-#: What is done now, how many steps of it are done, and how many there are.
+#: Reports progress: the current work, the number of its finished steps, and the number of all its steps.
 Tell = Callable[[str, int, int], None]
 
 
@@ -73,7 +73,7 @@ def overview_page(site: ModelSite) -> Page:
     context, about = site.context("overview"), site.about
     picture = picture_of_heads(read_heads(site.context("heads")))
     path, shown = f"{site.folder}index.html", read_overview(context)
-    # With what the page computes later, and without text of the corpus where that is not published.
+    # With the parts that the page computes later, and without text of the corpus where that is not published.
     has_cards = shown.cards is not None and site.options.text
     drawn: list[Any] = cards(context.corpus, context.state) if has_cards else []
     shown = replace(shown, cards=html.Div(drawn) if drawn else None, exceptions=None)

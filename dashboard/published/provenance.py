@@ -1,4 +1,4 @@
-"""What a published or exported number is of: the store, the model and the data with their licences, how to cite it, and whether texts leave."""
+"""Provenance of published or exported numbers: store, model and data with their licences, how to cite them, and whether texts leave."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -24,14 +24,14 @@ class Provenance:
 
     model: str
     data: str
-    #: Name of each, and what is known of it: rows of a table.
+    #: Rows of a table: the name and the text of each fact.
     facts: Mapping[str, str]
     source: str
     citation: str
 
 
 def provenance(snapshot: Snapshot, corpus: Corpus, licences: Mapping[str, str], tokens: int) -> Provenance:
-    """Of a model of a snapshot, of which so many tokens are drawn of a head; `licences` are of "model" and "data"."""
+    """Provenance of a model in a snapshot; `tokens` of each head are drawn; `licences` are of "model" and "data"."""
     stored, data = corpus.attributes, str(corpus.corpus_attributes["name"])
     of = stored["provenance"]
     revision = of.get("revision") or "no revision"
@@ -55,7 +55,7 @@ def provenance(snapshot: Snapshot, corpus: Corpus, licences: Mapping[str, str], 
 
 
 def joined(every: Sequence[Provenance]) -> Provenance:
-    """That of a page of several models: each fact of all of them, once where it is the same."""
+    """Provenance of a page of several models: each fact of all models, once where it is the same."""
     facts = {name: "; ".join(dict.fromkeys(each.facts[name] for each in every)) for name in every[0].facts}
     citation = " ".join(dict.fromkeys(each.citation for each in every))
     return replace(every[0], facts=facts, citation=citation)
@@ -69,7 +69,7 @@ def card(about: Provenance) -> str:
 
 
 def licence(settings: Mapping[str, Any], what: str) -> str:
-    """The licence of the model or the data of an ingest, as the package of the default ones states it."""
+    """The licence of the model or the data of an ingest, as the package of the default model or data states it."""
     if settings.get(what) != EMBEDDED:
         return _UNKNOWN.format(what=what)
     try:
@@ -93,11 +93,11 @@ class Terms:
     Attributes
     ----------
     model, data
-        Their names: of a model of the hub the name there, of a folder its own name, never its path.
+        Names of both: a model of the hub has its name there, a folder its own name, never its path.
     facts
         Snapshot and licences.
     text
-        Whether sentences and wordpieces of the corpus are.
+        Whether sentences and wordpieces of the corpus are exported.
     """
 
     model: str
@@ -107,7 +107,7 @@ class Terms:
 
 
 def terms_of(corpus: Corpus, licences: Mapping[str, str], *, text: bool = True) -> Terms:
-    """Those of a corpus; `licences` of "model" and "data" are those that somebody gives."""
+    """The terms of a corpus; `licences` are licences of "model" and "data" that the user of the command gives."""
     made: Mapping[str, Any] = corpus.attributes["provenance"]
     settings = made["settings"]
     of_hub = not made.get("folder") and settings["model"] != EMBEDDED and _OF_HUB.fullmatch(settings["model"])

@@ -1,4 +1,4 @@
-"""A store as a folder of pages: which there are, what is in each, and the files of data that they show."""
+"""A store as a folder of pages: the parts that pages share, and the files of data that they show."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -34,11 +34,11 @@ from dashboard.web.served_store import ServedStore
 from dashboard.web.special_names import in_names, in_names_of, special_names
 from store import Corpus, StoreError
 
-#: Sheets of the dashboard that published pages have, and that of these alone.
+#: Style sheets of published pages: those of the dashboard, and one for published pages alone.
 SHEETS = ("style.css", "overview.css", "points.css", "sentence.css", "window.css", "notebook.css", "published.css")
 #: The script of each kind of page -> the module that it starts.
 SCRIPTS = {"plain": "published/page.mjs", "picture": "published/picture.mjs", "sentence": "published/sentence.mjs"}
-#: The key of each arrow.
+#: The key on a keyboard for each arrow.
 KEYS = {"←": "ArrowLeft", "→": "ArrowRight", "↑": "ArrowUp", "↓": "ArrowDown"}
 #: Pixels of a preview in each direction.
 PREVIEW = 480
@@ -46,7 +46,7 @@ PREVIEW = 480
 
 @dataclass(frozen=True)
 class Options:
-    """What is published: whether texts of the corpus are, how many tokens of a head and sentences are, and for previews where.
+    """What is published: texts of the corpus or none, numbers of tokens of a head and of sentences, and the site's URL for previews.
 
     `licences` are of "model" and "data", where somebody gives them.
     """
@@ -60,7 +60,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Page:
-    """A page of the site: where it is, its template with its values, and for a link to it what it is and how it looks."""
+    """A page of the site: its path, its template with its values, and the title, description and preview of links to it."""
 
     path: str
     template: str
@@ -72,7 +72,7 @@ class Page:
 
 
 class Step(NamedTuple):
-    """A link to what stands beside what a page shows: its arrow, its title and its address."""
+    """A link to a neighbour of the head or sentence of a page: its arrow, its title and its address."""
 
     arrow: str
     title: str
@@ -115,12 +115,12 @@ class ModelSite:
 
     @cached_property
     def sentences_drawn(self) -> int:
-        """Whole sentences whose tokens are drawn of a head."""
+        """Number of whole sentences whose tokens are drawn of a head."""
         return drawn_sentences(self.corpus, self.options.tokens)
 
     @cached_property
     def tokens(self) -> int:
-        """Tokens of these."""
+        """Number of tokens that are drawn of a head."""
         return count_tokens(self.corpus, self.sentences_drawn)
 
     @cached_property
@@ -130,17 +130,17 @@ class ModelSite:
 
     @cached_property
     def places(self) -> Places:
-        """Where its pages are."""
+        """The places of the model's pages and files of data."""
         return Places(self.folder, data_link(self.corpus), self.corpus, frozenset(self.sentences))
 
     @cached_property
     def about(self) -> Provenance:
-        """What its numbers are of."""
+        """The provenance of the model's numbers."""
         return provenance(self.store.snapshot(), self.corpus, self.options.licences, self.tokens)
 
     @cached_property
     def map(self) -> Drawing | None:
-        """Its map of heads."""
+        """The map of the model's heads; None where the store has no map."""
         return map_of_heads(self.corpus)
 
     @cached_property
@@ -154,14 +154,14 @@ class ModelSite:
         return [(layer, head) for layer in range(self.corpus.layers) for head in range(self.corpus.heads)]
 
     def write_tokens(self) -> None:
-        """Write what all pages of heads say of their tokens."""
+        """Write the file of the drawn tokens, which all pages of heads share."""
         drawn = drawn_tokens(self.corpus, self.sentences_drawn, text=self.options.text)
         self.folder_of_site.write(
             f"{self.folder}data/drawn.json", json.dumps(drawn, ensure_ascii=False, separators=(",", ":"))
         )
 
     def context(self, page: str, **fields: object) -> Context:
-        """What a link to a page of the dashboard shows of this model."""
+        """The context of a link to a page of the dashboard for this model."""
         query = "&".join(f"{name}={value}" for name, value in {"model": self.corpus.name, **fields}.items())
         return resolve(self.store, f"/{page}", f"?{query}")
 
@@ -179,7 +179,7 @@ class ModelSite:
         lines: str = "",
         steps: Sequence[Step] = (),
     ) -> Markup:
-        """What the script of a page reads: the picture of the dashboard, and where the files of its data are.
+        """JSON that the script of a page reads: the picture of the dashboard, and the addresses of the files of its data.
 
         A picture of one head has `colours`, the file of its `lines`, and `steps` to its neighbours.
         """
@@ -203,7 +203,7 @@ class ModelSite:
         return self.json(in_names_of(self.corpus, given))
 
     def preview(self, path: str, picture: Picture | None) -> str:
-        """The file with the still picture of a page; empty without one."""
+        """The file with the still picture of a page; empty without a picture."""
         if picture is None:
             return ""
         one = f"{picture.raster}&side={PREVIEW}" if len(picture.panels) == 1 else picture.raster
@@ -224,7 +224,7 @@ class ModelSite:
             self.folder_of_site.write(file, answer.data)
 
     def write_page(self, page: Page, about: Provenance | None = None) -> None:
-        """Write a page with what stands around it; `about` is of more models than this."""
+        """Write a page within its frame; `about` is the provenance of a page of several models."""
         root = relative(".", page.path)
         own = self.folder if page.path.startswith(self.folder) else ""
         pages = {

@@ -1,4 +1,4 @@
-"""Accuracies of heads at relations: all heads at one, ranked and as a heat map, all relations by all heads, and one head at every relation."""
+"""Accuracies of heads at relations: all heads at one relation (ranked and as a heat map), all relations by all heads, one head at all."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -71,14 +71,14 @@ NO_PAIR = (
     "No pair in the reported half of the sentences, so no head has an accuracy. Choose another relation or pattern."
 )
 _NO_CHOICE = "No pair in the half of the sentences that chooses, so there is neither a best head nor a best offset."
-#: Of cells with a clear gain, which are told from the quiet ones.
+#: Colour scale of cells with a clear gain; all other cells are grey.
 FILLED = [(0, "#9CC7E6"), (0.5, "#3F8FC9"), (1, "#00223D")]
 _QUIET_CELLS = [(0, "#E9ECEF"), (1, "#E9ECEF")]
 _FILLED = (
     "Filled: the 95% interval of the head's accuracy, by bootstrap over sentences, lies above the accuracy of the best offset. All other "
     "heads, grey here, are not clearly better than words at a fixed distance, most are worse; hover a cell for its numbers."
 )
-#: Heads that are listed.
+#: Number of heads in the ranking.
 RANKED = 8
 
 
@@ -89,18 +89,18 @@ class Accuracies:
     Attributes
     ----------
     relation, direction
-        Of the link.
+        The relation and the direction of the link.
     cell, cells
-        Accuracies, intervals and baselines in this direction, as `Corpus.relations` has them: at this relation, and at all
-        of the store.
+        Accuracies, intervals and baselines in this direction, in the form of `Corpus.relations`: at this relation, and at all
+        relations of the store.
     head
         The head whose links are shown.
     best
         The best head of every relation.
     shares
-        Roles of the heads; None of a store without.
+        Roles of the heads; None in a store without roles.
     over
-        In words, the pairs that they are of.
+        The pairs that accuracies are counted from, in words.
     files
         The beginning of the URLs of the corpus' files.
     """
@@ -127,7 +127,7 @@ class Accuracies:
 
 
 def read_accuracies(corpus: Corpus, state: LinkState, relation: str) -> Accuracies:
-    """Those at a relation in the direction of a link. NotIngested where the corpus has no relations."""
+    """Accuracies at a relation in the direction of a link. NotIngested where the corpus has no relations."""
     return Accuracies(
         relation=relation,
         direction=state.direction,
@@ -142,9 +142,9 @@ def read_accuracies(corpus: Corpus, state: LinkState, relation: str) -> Accuraci
 
 
 def relations_by_heads(relations: Sequence[str], gain: Floats, hover: list[list[str]], heads: int) -> go.Figure:
-    """Gain over the best offset in points (relation, layer and head), a column a head; quiet where it is 0.
+    """A heat map of the gain over the best offset in points (relation, head of all layers); grey where the gain is 0.
 
-    Most heads fall far below the offset, and how far says little; the tooltips say it.
+    Most heads fall far below the offset, and how far says little: only tooltips have these numbers.
     """
     columns = [head_name(*divmod(number, heads)) for number in range(gain.shape[1])]
     cells = {"x": columns, "y": list(relations), "xgap": 1, "ygap": 1}
@@ -171,7 +171,7 @@ def relations_by_heads(relations: Sequence[str], gain: Floats, hover: list[list[
 def relations_of_head(
     relations: Sequence[str], accuracy: Floats, between: Floats, offset: Floats, random: Floats, name: str
 ) -> go.Figure:
-    """One head at every relation (relation,): a bar with its interval (bound, relation), the best offset, the same head with random weights."""
+    """A chart of one head's accuracy by relation: bars with intervals (bound, relation), the best offset, the head with random weights."""
     bars: Any = go.Bar(
         x=list(relations),
         y=accuracy,
@@ -210,9 +210,9 @@ class HeadAtRelation:
 
 @dataclass(frozen=True)
 class RankedHeads:
-    """The first of so many heads at a relation, their roles where the store has some, and the sentences of the shown one.
+    """The first heads at a relation, their roles where the store has roles, and the sentences of the shown head.
 
-    `has_choice` is False where no pair ranks them.
+    `heads` is the number of all heads. `has_choice` is False where no pair ranks the heads.
     """
 
     relation: str
@@ -259,12 +259,12 @@ def ranked_heads(state: LinkState, ranked: RankedHeads) -> list[object]:
 
 
 def ranking_title(relation: str, *, has_choice: bool) -> str:
-    """What heads are ranked by, or listed at where no pair ranks them."""
+    """The title of the ranking; it says "at" a relation where no pair ranks the heads."""
     return f"Heads {'ranked by' if has_choice else 'at'} {'all relations' if relation == ALL else relation}"
 
 
 def first_heads(links: xr.Dataset, count: int = RANKED) -> list[tuple[int, int]]:
-    """The heads that link most pairs of the choosing half, of one direction."""
+    """The heads that link most pairs of the choosing half; `links` have one direction."""
     return largest_first(links.chosen_accuracy.values, count)
 
 
@@ -282,7 +282,7 @@ def _ranked_row(state: LinkState, row: HeadAtRelation, ranked: RankedHeads) -> l
 
 
 def heads_at_relation(shown: Accuracies) -> list[object]:
-    """The heat map of all heads at the relation of the link; what to do where the reported half has no pair of it."""
+    """The heat map of all heads at the relation of the link; where the reported half has no such pair, what to do."""
     relation, cell = shown.relation, shown.cell
     title = html.H2(
         [
@@ -325,7 +325,7 @@ def heads_at_relation(shown: Accuracies) -> list[object]:
 
 
 def _beyond_offset(shown: Accuracies) -> list[object] | None:
-    """Whether the shown head links more than words at a fixed distance do; None where it has no pair, why not where no pair chooses."""
+    """Whether the shown head links more pairs than a fixed offset, as a sentence; None without an accuracy; a remark if no pair chooses."""
     if not shown.has_choice:
         return [_NO_CHOICE]
     own = shown.cell.isel(layer=shown.head[0], head=shown.head[1])
@@ -344,12 +344,12 @@ def _beyond_offset(shown: Accuracies) -> list[object] | None:
 
 
 def _heading(relation: str) -> list[object]:
-    """A relation by its label and in words."""
+    """The heading of a relation: its label and its name in words."""
     return ["All relations"] if relation == ALL else [html.Bdi(relation), in_brackets(relation)]
 
 
 def best_of_relations(state: LinkState, shown: Accuracies) -> list[object]:
-    """The best head of each relation beside baselines."""
+    """The table of the best head of each relation, beside baselines."""
     roles = role_titles(shown.shares)
     numbers = ("accuracy", "95% interval", "best offset", "best random head", "pairs")
     titles = ("relation", "head", *roles, "direction", *numbers)
@@ -387,7 +387,7 @@ def _best_row(link: LinkState, row: BestHead, shares: RoleShares | None) -> list
 
 
 def all_relations(shown: Accuracies) -> list[object]:
-    """Every relation by every head, in the direction of the link."""
+    """The heat map of every relation by every head, in the direction of the link."""
     cells = shown.cells
     names = list(map(str, cells.relation.values))
     accuracy: Floats = cells.reported_accuracy.values.reshape(len(names), -1)
@@ -419,12 +419,12 @@ def all_relations(shown: Accuracies) -> list[object]:
 
 
 def _points(above: float) -> str:
-    """How far a head is above the best offset; that there is none where no pair chooses it."""
+    """The gain of a head over the best offset in points; "no best offset" where no pair chooses one."""
     return f"{signed(100 * above, 1)} points" if above == above else "no best offset"
 
 
 def head_at_relations(shown: Accuracies) -> list[object]:
-    """The shown head at every relation."""
+    """The chart of the shown head at every relation."""
     layer, head = shown.head
     cells, name = shown.cells.sel(layer=layer, head=head), head_name(layer, head)
     figure = relations_of_head(

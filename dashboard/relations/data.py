@@ -16,22 +16,22 @@ from store.results import best_heads, count_links
 from store.schema.corpus import ALL
 from store.words import COREFERENCE, PATTERN
 
-#: Pairs that are shown of those that a head links, and of those that it does not.
+#: Most example pairs that a head links, and most that it does not link.
 LISTED = 8
-#: What the two words are of pairs that a dependency joins in either direction, or none.
+#: Names of the two words of a pattern's pairs: a dependency may join them in either direction, or not at all.
 TWO_WORDS = "first word", "second word"
-#: The attended word where a word attends to no other, as the first of a causal model.
+#: The attended word of a word that attends to no other word, such as the first word in a causal model.
 NO_OTHER = -1
-#: Reported pairs that a relation needs to be among the clearest.
+#: Least number of reported pairs of a relation among the clearest.
 ENOUGH_PAIRS = 100
 
 
 @dataclass(frozen=True)
 class BestHead:
-    """The head that is best at a relation, with the numbers beside it; shares of pairs.
+    """The best head at a relation, with baselines; accuracies are shares of pairs.
 
-    `offset` is that of the baseline; `random` the best head of the same network with random weights; `pairs` are those
-    that the accuracy is of. Without a pair in the half that chooses, direction, head and offset say nothing.
+    `offset` is the offset of the baseline; `random` the accuracy of the best head with random weights; `pairs` the number of pairs
+    that accuracies are counted from. `is_chosen` is False where no pair chooses: direction, head and offset then say nothing.
     """
 
     relation: str
@@ -55,16 +55,16 @@ class WordOfSentence:
     token: int
 
     def href(self, state: LinkState, head: tuple[int, int]) -> str:
-        """The page of the sentence with a head of a layer, and the word selected."""
+        """The link to the sentence with a head (layer, head) alone and the word selected."""
         shown = {"layer": head[0], "heads": str(head[1]), "queries": str(self.token), "show": "head"}
         return state.of_sentence(self.sentence, **shown).href
 
 
 @dataclass(frozen=True)
 class PairExample:
-    """A pair in its sentence: index of the sentence, its words, and of these the two of the pair and the one attended to.
+    """A pair in its sentence: number and words of the sentence, and indices of the pair's two words and of the attended word.
 
-    `attended` is `NO_OTHER` where no other word gets any attention; `place` is its first word.
+    `attended` is `NO_OTHER` where no other word gets any attention; `place` is the first word of the pair.
     """
 
     sentence: int
@@ -77,7 +77,7 @@ class PairExample:
 
 @dataclass(frozen=True)
 class Examples:
-    """Pairs that a head links and pairs that it does not: the first of each in the order of the corpus, and how many."""
+    """The first pairs that a head links and the first that it does not, in the order of the corpus; and the number of each."""
 
     hits: tuple[PairExample, ...]
     misses: tuple[PairExample, ...]
@@ -86,14 +86,14 @@ class Examples:
 
 
 def ends_of(relation: str) -> tuple[str, str]:
-    """What the two words of a pair are; of a pattern, either can depend on the other."""
+    """Names of the two words of a pair; in a pattern, either word can depend on the other."""
     if relation == COREFERENCE:
         return "mention", "antecedent"
     return TWO_WORDS if PATTERN.fullmatch(relation) else ENDS
 
 
 def direction_titles(relation: str = ALL) -> dict[str, str]:
-    """What a head does in each direction of a relation."""
+    """Direction -> what a head does in that direction of a relation, in words."""
     return {name: title.format(*ends_of(relation)) for name, title in DIRECTION_TITLES.items()}
 
 
@@ -105,7 +105,7 @@ def best_of(corpus: Corpus) -> tuple[BestHead, ...]:
 
 
 def known_relations(corpus: Corpus) -> list[BestHead]:
-    """`clearest_relations` of a corpus; none where the ingest has counted no relations."""
+    """`clearest_relations` of a corpus; empty where the ingest has counted no relations."""
     try:
         return clearest_relations(best_of(corpus))
     except NotIngested:
@@ -113,7 +113,7 @@ def known_relations(corpus: Corpus) -> list[BestHead]:
 
 
 def clearest_relations(best: Iterable[BestHead]) -> list[BestHead]:
-    """Relations by how far their best head exceeds the offset and random weights; those with few pairs are left out."""
+    """Relations sorted by the gain of their best head over the offset and random weights; those with few pairs are left out."""
     enough = [row for row in best if row.relation != ALL and row.pairs >= ENOUGH_PAIRS and _gain(row) > 0]
     return sorted(enough, key=lambda row: -_gain(row))
 
@@ -140,9 +140,9 @@ def _best_head(row: xr.Dataset) -> BestHead:
 
 
 def clear_gains(links: xr.Dataset) -> NDArray[np.float64]:
-    """Accuracy of every head less that of the best offset (relation, layer, head); 0 where its interval is not above the offset.
+    """Accuracy of every head less that of the best offset (relation, layer, head); 0 where the interval is not above the offset.
 
-    `links` is of one direction, with intervals (bound, ...).
+    `links` have one direction, and intervals (bound, ...).
     """
     accuracy = links.reported_accuracy.transpose("relation", "layer", "head").values
     low = links.interval.transpose("bound", "relation", "layer", "head").values[0]
@@ -154,7 +154,7 @@ def clear_gains(links: xr.Dataset) -> NDArray[np.float64]:
 def links_of(corpus: Corpus, relation: str) -> xr.Dataset:
     """Counts, shares and intervals of every head at a relation of the store, or at a pattern, which is counted now.
 
-    StoreError where nothing of the corpus is called so.
+    StoreError where the corpus has no relation or pattern of this name.
     """
     if relation in corpus.relations.relation.values:
         return corpus.relations.sel(relation=relation)
@@ -164,7 +164,7 @@ def links_of(corpus: Corpus, relation: str) -> xr.Dataset:
 
 
 def shown_relation(corpus: Corpus, relation: str) -> tuple[str, tuple[str, ...]]:
-    """The relation of a link; all of them with a notice where the corpus has none of that name."""
+    """The relation of a link; where the corpus has no such relation, all relations and a notice."""
     try:
         links_of(corpus, relation)
     except NotIngested:
@@ -175,7 +175,10 @@ def shown_relation(corpus: Corpus, relation: str) -> tuple[str, tuple[str, ...]]
 
 
 def shown_head(corpus: Corpus, state: LinkState, relation: str) -> tuple[int, int]:
-    """The head whose links are shown: the best at the relation in its direction, without a pair that chooses it the first; or the chosen one."""
+    """The head whose links are shown: the chosen head, or the best at the relation in the link's direction.
+
+    Where no pair chooses the best head, the first head of the model.
+    """
     if state.examples == "chosen":
         return state.layer, state.head
     cell = links_of(corpus, relation).chosen_accuracy.sel(direction=state.direction).values
@@ -184,14 +187,14 @@ def shown_head(corpus: Corpus, state: LinkState, relation: str) -> tuple[int, in
 
 
 def pairs_of(corpus: Corpus, relation: str) -> WordPairs:
-    """The pairs of a relation that are reported on."""
+    """The pairs of a relation in the reported half of the sentences."""
     words = corpus.words
     pairs = words.dependencies if relation == ALL else words.find_pairs(relation)
     return pairs.only(halves(corpus.n_sentences)[pairs.sentence])
 
 
 def examples(corpus: Corpus, relation: str, direction: str, layer: int, head: int) -> Examples:
-    """Examples of one head for one relation."""
+    """Pairs of a relation that one head links, and pairs that it does not link."""
     pairs = pairs_of(corpus, relation)
     strongest = strongest_of(corpus, layer, head)
     hits = linked(strongest, pairs)[list(DIRECTIONS).index(direction)]
@@ -210,7 +213,7 @@ def links_of_pairs(corpus: Corpus, best: BestHead) -> tuple[NDArray[np.bool_], N
 
 
 def word_of_sentence(corpus: Corpus, sentence: int, word: int) -> WordOfSentence:
-    """The word of this index in its sentence."""
+    """A word of a sentence by its index in the sentence."""
     first = corpus.words.rows(sentence).start
     return WordOfSentence(sentence, int(corpus.words.table.token_start.values[first + word]))
 

@@ -33,11 +33,11 @@ from store.schema.model import head_name
 from store.text import Window
 from store.words import ANY
 
-#: Fields of a link that make a hypothesis, but how words are counted.
+#: Fields of a link that make a hypothesis, without the field of the unit.
 HYPOTHESIS_FIELDS = ("hquery", "hkey", "hoffset", "hjoined", "hlabel")
-#: Heads that are listed, and most pairs that can be marked.
+#: Number of listed heads, and most marked pairs.
 LISTED, MOST_MARKED = 10, 20
-#: First wordpiece of each word, and the one after its last.
+#: Columns of the word table: first wordpiece of each word, and the wordpiece after its last.
 _BOUNDS = ("token_start", "token_stop")
 _MEANING = (
     "Heads are ranked by the number of marked pairs that they link, then by the mean attention from the first word to the second; "
@@ -52,7 +52,7 @@ _NOTHING_IN_COMMON = (
 
 @dataclass(frozen=True)
 class MarkedPair:
-    """Two words of a sentence by their index in it, the first of which is to attend to the second."""
+    """Two words of a sentence by their index in the sentence; a head links them where the first attends most to the second."""
 
     sentence: int
     source: int
@@ -61,7 +61,7 @@ class MarkedPair:
 
 @dataclass(frozen=True)
 class RankedHead:
-    """How many of the marked pairs a head links, and the mean weight of all of them."""
+    """A head, the number of marked pairs that it links, and its mean attention weight over all marked pairs."""
 
     layer: int
     head: int
@@ -70,7 +70,7 @@ class RankedHead:
 
 
 def parse_marks(corpus: Corpus, text: str | None) -> tuple[MarkedPair, ...]:
-    """The marked pairs of a link, `sentence:from-to.from-to;sentence:from-to`; those that the corpus has not are left out."""
+    """The marked pairs of a link, `sentence:from-to.from-to;sentence:from-to`; pairs that the corpus lacks are left out."""
     return tuple(dict.fromkeys(pair for pair in _written(text or "") if _stands(corpus, pair)))[:MOST_MARKED]
 
 
@@ -90,7 +90,7 @@ def _stands(corpus: Corpus, pair: MarkedPair) -> bool:
 
 
 def written_marks(pairs: Sequence[MarkedPair]) -> str | None:
-    """Marked pairs as a link holds them; None for none."""
+    """Marked pairs as a link holds them; None without pairs."""
     sentences: dict[int, list[str]] = {}
     for pair in pairs:
         sentences.setdefault(pair.sentence, []).append(f"{pair.source}-{pair.target}")
@@ -98,7 +98,7 @@ def written_marks(pairs: Sequence[MarkedPair]) -> str | None:
 
 
 def rank_heads(corpus: Corpus, pairs: Sequence[MarkedPair]) -> list[RankedHead]:
-    """Every head, the one that links most of the pairs first, of equal ones the one with most weight on them."""
+    """Every head; heads that link most pairs come first, of equal heads those with the largest mean weight."""
     linked = np.zeros((corpus.layers, corpus.heads), np.int64)
     weight = np.zeros((corpus.layers, corpus.heads))
     for pair in pairs:
@@ -134,7 +134,7 @@ def kind_of(corpus: Corpus, pairs: Sequence[MarkedPair]) -> CommonKind:
 
 @dataclass(frozen=True)
 class Marking:
-    """What a reader can mark: the words of the link's sentence, of so many; and the pairs that are marked."""
+    """Words of the link's sentence, which a reader can mark; the number of sentences; and the marked pairs."""
 
     words: list[str]
     sentences: int
@@ -147,7 +147,7 @@ class Marking:
 
 
 def read_marking(corpus: Corpus, state: LinkState) -> Marking:
-    """What can be marked at a link."""
+    """The words and the marked pairs of a link."""
     words = list(corpus.words.texts(corpus.words.rows(state.sentence)))
     return Marking(words, corpus.n_sentences, parse_marks(corpus, state.example))
 
@@ -166,7 +166,7 @@ def by_example(state: LinkState, marking: Marking, heads: html.Div | None) -> li
 
 
 def _with_possible_start(state: LinkState, marking: Marking) -> LinkState:
-    """Without a first word that the sentence is too short for, or that begins a pair too many."""
+    """The link without a chosen first word where the sentence has no such word, or no other pair can be marked."""
     impossible = state.start is not None and (marking.is_full or state.start >= len(marking.words))
     return state.with_(start=None) if impossible else state
 
@@ -181,7 +181,7 @@ def _what_to_do(state: LinkState, marking: Marking) -> str:
 
 
 def _words(state: LinkState, marking: Marking) -> list[object]:
-    """The words of the sentence, each a button that marks it as long as another pair can be marked."""
+    """The words of the sentence; each is a button that marks the word while another pair can be marked."""
     own, window = _marked_here(state, marking), window_of(state, marking)
     marks = {pair.source: "dependent" for pair in own} | {pair.target: "governor" for pair in own}
     marks |= {} if state.start is None else {state.start: "dependent"}
@@ -198,7 +198,7 @@ def _marked_here(state: LinkState, marking: Marking) -> list[MarkedPair]:
 
 
 def window_of(state: LinkState, marking: Marking) -> Window:
-    """The shown words of a long sentence: of the link, else around the chosen or the first marked one."""
+    """The window of a long sentence: that of the link, else around the chosen word or the first marked word."""
     if state.window is not None:
         return Window.at(state.window, len(marking.words))
     first = next((pair.source for pair in _marked_here(state, marking)), 0) if state.start is None else state.start
@@ -234,9 +234,9 @@ class MarkedHeads:
     total
         How many heads the model has.
     heads, best
-        The first of them, and of each the sentence in which it makes most links like the marked pairs.
+        The first heads, and for each the sentence in which it makes most links like the marked pairs.
     kind, most
-        What the pairs have in common, and the sentences of the shown head; None where they have nothing in common.
+        What the pairs have in common, and the sentences of the shown head; `most` is None for pairs with nothing in common.
     """
 
     pairs: tuple[MarkedPair, ...]
@@ -294,7 +294,7 @@ MARKED = DeferredPart(
 
 
 def _table(state: LinkState, marked: MarkedHeads) -> html.Div:
-    """The ranked heads; where the marked pairs have something in common, with their sentences."""
+    """The table of the ranked heads; with their sentences where the marked pairs have something in common."""
     titles = ("head", f"links, of {len(marked.pairs)}", "mean weight in %")
     beside = ("most such links in a sentence", "sentences") if marked.most else ()
     rows = [
@@ -333,7 +333,10 @@ def _head_row(state: LinkState, ranked: RankedHead, first: WordOfSentence) -> li
 
 
 def _kind(state: LinkState, kind: CommonKind) -> list[object]:
-    """What the marked pairs have in common, in words, with a link that tests it; a pattern that a dependency joins with a link to its heads."""
+    """What the marked pairs have in common, in words, with a link that tests it.
+
+    Where a dependency joins every pair, also a link to the heads at this pattern.
+    """
     test = _test(state, kind)
     if not kind.joined:
         return [f"{kind.pattern}, the parts of speech of the marked words. No dependency joins every pair.", *test]
@@ -343,7 +346,7 @@ def _kind(state: LinkState, kind: CommonKind) -> list[object]:
 
 
 def _test(state: LinkState, kind: CommonKind) -> list[object]:
-    """A link that tests what the pairs have in common; why there is none where a hypothesis cannot say it."""
+    """A link that tests what the pairs have in common as a hypothesis; where a hypothesis cannot say it, why not."""
     if kind.joined and kind.up is None:
         return [" In some pairs the first word depends on the second, in others not: mark one kind to test it."]
     any_label = " with any label, as their labels differ" if kind.joined and not kind.label else ""
@@ -352,7 +355,7 @@ def _test(state: LinkState, kind: CommonKind) -> list[object]:
 
 
 def as_hypothesis(kind: CommonKind) -> dict[str, str | None]:
-    """Fields of a link that test over the corpus what the marked pairs have in common, a dependency of any label where theirs differ."""
+    """Fields of a link that test what the marked pairs have in common; where labels differ, a dependency of any label."""
     ends = {"hquery": kind.first, "hkey": kind.last}
     label = kind.label.lower().partition(":")[0] or None
     joined = {"hjoined": "depends" if kind.up else "governs", "hlabel": label}

@@ -1,4 +1,4 @@
-"""How many governors are found from attention: the table of UAS, with baselines and controls."""
+"""Governors and antecedents found from attention: tables of UAS and of coreference, with baselines and controls."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _PASSAGES = (
     "Passages of several sentences have several roots. Ingest single sentences, such as a treebank, for this table."
 )
 COREFERENCE = "Coreference"
-#: Where the two sections are on the page.
+#: Ids of the two sections on the page.
 GOVERNORS, ANTECEDENTS = "governors", "antecedents"
 #: An example that needs no annotation, after Uszkoreit 2017, "Transformer: a novel neural network architecture for language understanding".
 PRONOUN = "The animal did not cross the street because it was too tired."
@@ -52,7 +52,7 @@ _GAP = (
 
 @dataclass(frozen=True)
 class Governors:
-    """UAS of every method, as `Corpus.uas` has it, and where the words are from; `files` begins the URLs of the corpus' files."""
+    """UAS of every method, as in `Corpus.uas`, and the source of the words; `files` begins the URLs of the corpus' files."""
 
     uas: xr.Dataset
     source: str
@@ -60,7 +60,7 @@ class Governors:
 
 
 def read_governors(corpus: Corpus, running: IngestProgress | None) -> Governors | Unmade | None:
-    """The numbers, or how to get them; None where sentences are passages, which have several roots."""
+    """UAS of the corpus, or how to get it; None where sentences are passages, which have several roots."""
     if corpus.words.mentions:
         return None
     try:
@@ -70,7 +70,7 @@ def read_governors(corpus: Corpus, running: IngestProgress | None) -> Governors 
 
 
 def governors(found: Governors | Unmade | None) -> list[object]:
-    """The table of every method, or how to get it."""
+    """The section with the table of every method, or with how to get it."""
     title = html.H2([TITLE, info("UAS", _MEANING)], id=GOVERNORS)
     if found is None:
         return [title, html.P(_PASSAGES, className="caption")]
@@ -115,7 +115,7 @@ def _selectivity(found: xr.Dataset, method: str) -> str:
 
 @dataclass(frozen=True)
 class AntecedentShares:
-    """One row: how an antecedent is found, and the shares (group,) that are right with their bounds; NaN where there are none."""
+    """A row: how antecedents are found, and the share of right ones in each group (group,) with bounds; NaN where none is known."""
 
     title: str
     accuracy: xr.DataArray
@@ -125,7 +125,7 @@ class AntecedentShares:
 
 
 def rows_of(coreference: xr.Dataset) -> Iterator[AntecedentShares]:
-    """The best head, the baselines, and the best head of random weights, on the passages that are reported."""
+    """Rows of the best head, the baselines, and the best head with random weights, on the reported passages."""
     gap = coreference.attrs["scheme"] == GAP
     for candidates in [None] if gap else CANDIDATES:
         yield _head(coreference, "", candidates)
@@ -155,7 +155,7 @@ def _shares(coreference: xr.Dataset, title: str, of: str, cell: dict[str, object
 
 @dataclass(frozen=True)
 class Antecedents:
-    """Shares of found antecedents, as `Corpus.coreference` has them, and where the words are from; `files` as of `Governors`."""
+    """Shares of found antecedents, as in `Corpus.coreference`, and the source of the words; `files` begins the URLs of files."""
 
     coreference: xr.Dataset
     source: str
@@ -163,7 +163,7 @@ class Antecedents:
 
 
 def read_antecedents(corpus: Corpus, running: IngestProgress | None) -> Antecedents | Unmade:
-    """The numbers, or how to get them."""
+    """The shares of the corpus, or how to get them."""
     try:
         return Antecedents(corpus.coreference, corpus.words.source, data_link(corpus))
     except NotIngested as error:
@@ -171,7 +171,7 @@ def read_antecedents(corpus: Corpus, running: IngestProgress | None) -> Antecede
 
 
 def antecedents(found: Antecedents | Unmade, state: LinkState) -> list[object]:
-    """The table, or how to get it and an example."""
+    """The section with the table; where there is none, with how to get it and an example."""
     if isinstance(found, Unmade):
         sentence = state.on("sentence").with_(text=PRONOUN, words="1")
         example = [
@@ -209,7 +209,7 @@ def _cells(row: AntecedentShares) -> Iterator[html.Td]:
 
 
 def coreference_table(corpus: Corpus) -> Table:
-    """The table as a file: a line for each row and group."""
+    """The table of antecedents as a file: a line for each row and group."""
     coreference = corpus.coreference
     group = "gender" if coreference.attrs["scheme"] == GAP else "kind"
     rows = list(rows_of(coreference))

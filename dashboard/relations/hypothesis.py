@@ -1,4 +1,4 @@
-"""A reader's hypothesis as a link holds it: what the query is, what the key is, and what stands between them."""
+"""A reader's hypothesis as a link holds it: the word of the query, the word of the key, and the relation between them."""
 
 import re
 from collections.abc import Mapping
@@ -22,18 +22,18 @@ from store.kernels.rules import CONTENT_WORDS, FUNCTION_WORDS, NONE, RULES
 from store.schema.corpus import NO_WORD
 from store.words import ANY
 
-#: One offset, or the first and the last: `+1`, `-3 to -1`.
+#: An offset, or a range of offsets: `+1`, `-3 to -1`.
 _OFFSET = re.compile(r"([+-]?\d{1,3})(?:\s*(?:to|\.\.)\s*([+-]?\d{1,3}))?")
-#: What the query's word has to do with the key's -> after the key, in a sentence.
+#: Relation of the query's word to the key's word -> clause after the key in a sentence.
 _AFTER_KEY: Mapping[str, str] = {
     "depends": "that it depends on",
     "governs": "that depends on it",
     "same": "with the same text elsewhere in the sentence",
     "rest": "that is another wordpiece of its word",
 }
-#: Of these, what needs the grammar of words, and can have a label.
+#: The relations that need the grammar of words and can have a label.
 OF_GRAMMAR = ("depends", "governs")
-#: Threads of a worker that test at once: each reads the vectors of all heads in 250 sentences, 230 MB for bert-base.
+#: Threads of a worker that test at the same time: each reads vectors of all heads in 250 sentences, 230 MB for bert-base.
 READERS = 1
 BUSY = "The server tests another hypothesis. Try again in a few seconds."
 #: Universal parts of speech, which a corpus without words does not know.
@@ -42,14 +42,14 @@ _PARTS_OF_SPEECH = frozenset((*FUNCTION_WORDS, *CONTENT_WORDS, "INTJ", "PUNCT", 
 
 @dataclass(frozen=True)
 class End:
-    """What one word of a pair is: `any` word, a `part` of speech, a regular `expression`, or a `text`."""
+    """The query's or the key's word of a hypothesis: `any` word, a `part` of speech, a regular `expression`, or a `text`."""
 
     kind: Literal["any", "part", "expression", "text"]
     text: str = ""
 
     @classmethod
     def parse(cls, corpus: Corpus, written: str | None) -> "End":
-        """Of a field of the link. NotIngested where it needs words that the corpus lacks; Refusal of a wrong expression, and of a special token."""
+        """The word in a field of a link. NotIngested where the corpus lacks words; Refusal of a bad expression or special token."""
         text = (written or ANY).strip()
         if text == ANY:
             return cls("any")
@@ -66,7 +66,7 @@ class End:
         return cls("text", text)
 
     def phrase(self, unit: Unit) -> str:
-        """In a sentence."""
+        """The word as a phrase in a sentence."""
         return {
             "any": f"a {unit}",
             "part": f"a {unit} of part of speech {self.text}",
@@ -91,13 +91,13 @@ class WrittenHypothesis:
     Attributes
     ----------
     query, key
-        What the attending and the attended word are.
+        The attending and the attended word.
     offsets
-        First and last distance from the query to the key, in `unit`; None for any.
+        First and last distance from the query to the key, in `unit`; None for any distance.
     joined, label
         One of `JOINED` or "", and the label of the dependency or "" for any.
     unit
-        What has a text, and what distances count.
+        Word or wordpiece: it has the text, and distances count it.
     """
 
     query: End
@@ -109,7 +109,7 @@ class WrittenHypothesis:
 
     @property
     def sentence(self) -> str:
-        """In words."""
+        """The hypothesis as a sentence."""
         said = f"{self.query.phrase(self.unit)} attends to {self.key.phrase(self.unit)}"
         if self.joined:
             said += f" {_AFTER_KEY[self.joined]}" + (f" ({self.label})" if self.label else "")
@@ -122,7 +122,7 @@ class WrittenHypothesis:
 def read_hypothesis(corpus: Corpus, state: LinkState) -> WrittenHypothesis | None:
     """The hypothesis of a link; None where its fields say nothing.
 
-    Refusal, with what to write instead, of what cannot be read; NotIngested where it needs words and the corpus has none.
+    Refusal, with what to write instead, of unreadable fields; NotIngested where the hypothesis needs words that the corpus lacks.
     """
     query, key = (End.parse(corpus, written) for written in (state.hquery, state.hkey))
     joined = state.hjoined or ""
@@ -145,15 +145,15 @@ def _offsets(written: str | None) -> tuple[int, int] | None:
 
 
 def labels_of(corpus: Corpus) -> tuple[str, ...]:
-    """Labels of dependencies, as rules see them: in small letters, without what follows a colon. NotIngested without words."""
+    """Labels of dependencies, as rules see them: in small letters, without the part after a colon. NotIngested without words."""
     names = {name.lower().partition(":")[0] for name in corpus.words.names("relation")}
     return tuple(sorted(names - {""}))
 
 
 def matching(texts: list[str], expression: str) -> NDArray[np.bool_]:
-    """Which texts an expression matches anywhere, ignoring case: (text,). Refusal where it is none.
+    """Whether an expression matches anywhere in each text, in any case: (text,). Refusal of an invalid expression.
 
-    The expression is a reader's: RE2 takes a time linear in the texts, and refuses one that would be large.
+    A reader writes the expression: RE2 takes a time linear in the texts, and refuses an expression that would be large.
     """
     import pyarrow
     from pyarrow import compute
@@ -171,14 +171,14 @@ def matching(texts: list[str], expression: str) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Units:
-    """The words or wordpieces that the tokens of the first sentences belong to.
+    """Words or wordpieces of the tokens in the tested sentences.
 
     Attributes
     ----------
     number
-        Ascending, words one after the other: (row of the token axis,); `NONE` for a token of no word.
+        Number of each token's word or wordpiece, ascending: (row of the token axis,); `NONE` for a token of no word.
     text, texts
-        Index of the text of each (row,), and the different texts (text,).
+        Index in `texts` of each token's word or wordpiece (row,), and the different texts (text,).
     """
 
     number: NDArray[np.int64]
@@ -187,7 +187,7 @@ class Units:
 
     @property
     def folded(self) -> NDArray[np.int64]:
-        """A number for each text (row,), the same where texts differ in case alone."""
+        """A number for the text of each row (row,), equal where texts differ in case alone."""
         _, same = np.unique([text.casefold() for text in self.texts.tolist()], return_inverse=True)
         numbers: NDArray[np.int64] = same[self.text]
         return numbers
@@ -195,7 +195,7 @@ class Units:
 
 @cached
 def units_of(corpus: Corpus, unit: Unit) -> Units:
-    """Those of the sentences that hypotheses are tested on; words are those of the annotation, else of the tokenizer."""
+    """Words or wordpieces of the tested sentences; words come from the annotation, else from the tokenizer."""
     rows = tested_rows(corpus)
     if unit == "wordpiece":
         number = np.arange(rows.stop)
@@ -211,12 +211,12 @@ def units_of(corpus: Corpus, unit: Unit) -> Units:
 
 
 def tested_rows(corpus: Corpus) -> slice:
-    """Rows of the token axis that hold the sentences that hypotheses are tested on."""
+    """Rows of the token axis with the tested sentences."""
     return slice(0, corpus.sentence_rows(min(SENTENCES, corpus.n_sentences) - 1).stop)
 
 
 def _tokenizer_words(corpus: Corpus, rows: slice) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Number and text of the word of each row."""
+    """Number and text of the tokenizer's word at each row: (row,) each."""
     tokens = corpus.tokens
     sentence, word = (tokens[name].values[rows].astype(np.int64) for name in ("sentence_index", "word_index"))
     of_word = word >= 0
@@ -230,7 +230,7 @@ def _tokenizer_words(corpus: Corpus, rows: slice) -> tuple[NDArray[np.int64], ND
 
 
 def chosen(corpus: Corpus, end: End, unit: Unit) -> NDArray[np.bool_]:
-    """Tokens of the tested sentences that one word of a hypothesis stands for: (row of the token axis,)."""
+    """Whether a word of a hypothesis matches each token of the tested sentences: (row of the token axis,)."""
     units = units_of(corpus, unit)
     is_one = units.number >= 0
     if end.kind == "any":
@@ -253,7 +253,7 @@ def chosen(corpus: Corpus, end: End, unit: Unit) -> NDArray[np.bool_]:
 
 
 def _spelled(corpus: Corpus, written: str) -> NDArray[np.bool_]:
-    """Tokens whose wordpiece the vocabulary writes so, with marks that its text has not, such as `##ing`: (token,)."""
+    """Whether each token's wordpiece has this name, if the name has marks that its text lacks, such as `##ing`: (token,)."""
     own = np.flatnonzero(corpus.vocab == written)
     marked = [number for number in own.tolist() if str(corpus.piece_texts[number]).strip() != written]
     of_piece: NDArray[np.bool_] = np.isin(corpus.tokens.token_id.values, marked)
@@ -261,7 +261,7 @@ def _spelled(corpus: Corpus, written: str) -> NDArray[np.bool_]:
 
 
 def named_keys(corpus: Corpus, written: WrittenHypothesis) -> Hypothesis:
-    """The function for `Corpus.hypothesis`: the keys (query_token, key_token) that a hypothesis names in a sentence."""
+    """The function for `Corpus.hypothesis`: from a sentence to the keys (query_token, key_token) that the hypothesis names."""
     units = units_of(corpus, written.unit)
     query, key = (chosen(corpus, end, written.unit) for end in (written.query, written.key))
     folded = units.folded
@@ -288,16 +288,16 @@ def named_keys(corpus: Corpus, written: WrittenHypothesis) -> Hypothesis:
 
 
 class RoomToTest(Room):
-    """Room for those who test a hypothesis in this process."""
+    """Room for the readers who test a hypothesis in this process."""
 
     @classmethod
     def of(cls, _served_store: ServedStore) -> "RoomToTest":
-        """That of a served store."""
+        """The room of a served store."""
         return cls(READERS, BUSY)
 
 
 def tested(served_store: ServedStore, corpus: Corpus, hypothesis: WrittenHypothesis) -> xr.Dataset:
-    """The numbers of every head, see `Corpus.hypothesis`. Only who tests takes room, not who finds what was tested."""
+    """The numbers of every head, see `Corpus.hypothesis`. Only a new test takes room; cached numbers take none."""
 
     def numbers() -> xr.Dataset:
         with served_store.service(RoomToTest).entered():

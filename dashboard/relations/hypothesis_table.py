@@ -1,4 +1,4 @@
-"""Your own hypothesis on page Relations: its fields, what it says in words, and how well it says what each head attends to; its file."""
+"""The section for a reader's own hypothesis on page Relations: fields, hypothesis in words, the numbers of every head, and their file."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -30,11 +30,11 @@ from store.phrases import many
 from store.repository.errors import NotIngested
 from store.schema.model import head_name
 
-#: The section, as a link names it.
+#: Id of the section, for links.
 OWN = "own-hypothesis"
-#: Fields of the link that make a hypothesis.
+#: Fields of a link that make a hypothesis, with the unit.
 FIELDS = (*HYPOTHESIS_FIELDS, "hunit")
-#: Numbers in the order of the table -> title.
+#: Numbers of the table in its order -> their titles.
 _COLUMNS = {"bias": "bias", "iou": "IoU", "precision": "precision, %", "recall": "recall, %"}
 _JOINED = {
     "": "anything",
@@ -63,7 +63,7 @@ _EXAMPLES: dict[str, dict[str, str]] = {
 
 @dataclass(frozen=True)
 class OwnHypothesis:
-    """What the section shows.
+    """The section at a link.
 
     Attributes
     ----------
@@ -72,9 +72,9 @@ class OwnHypothesis:
     sentence
         The hypothesis in words; empty where none is written.
     problem
-        Why the written one cannot be tested, and what to do; empty where it can.
+        Why the written hypothesis cannot be tested, and what to do; empty where it can.
     heads
-        The table, which may be computed after the page; None where there is nothing to test.
+        The table, which may be computed after the page; None without a hypothesis to test.
     """
 
     state: LinkState
@@ -85,7 +85,7 @@ class OwnHypothesis:
 
 
 def read_own(context: Context) -> OwnHypothesis:
-    """What the section shows of the link's hypothesis."""
+    """The section for the hypothesis of a link."""
     corpus, state = context.corpus, context.state
     labels = labels_of(corpus) if corpus.has_words else ()
     try:
@@ -100,7 +100,7 @@ def read_own(context: Context) -> OwnHypothesis:
 
 
 def own_hypothesis(shown: OwnHypothesis) -> list[object]:
-    """The fields, and below them what is wrong with them, the heads, or examples."""
+    """The fields, and below them a problem of the fields, the table of heads, or examples."""
     title = html.H2(["Your own hypothesis", info("the two words of a hypothesis", _ENDS)], id=OWN)
     controls = html.Div(_controls(shown), className="controls")
     if shown.problem:
@@ -127,7 +127,7 @@ def _controls(shown: OwnHypothesis) -> list[object]:
 
 
 def _examples(shown: OwnHypothesis) -> list[object]:
-    """Hypotheses that a click writes."""
+    """Example hypotheses; a click writes one into the fields."""
     parts: list[object] = ["Every head is tested on what you write: "]
     for title, fields in _EXAMPLES.items():
         if shown.labels or "hjoined" not in fields:
@@ -138,7 +138,7 @@ def _examples(shown: OwnHypothesis) -> list[object]:
 
 @dataclass(frozen=True)
 class TestedHeads:
-    """The numbers of every head, see `Corpus.hypothesis`, and their roles; how many sentences the corpus has; the beginning of its files' URLs."""
+    """Numbers of every head, see `Corpus.hypothesis`, roles of heads, the corpus' number of sentences, and the beginning of file URLs."""
 
     numbers: xr.Dataset
     shares: RoleShares | None
@@ -148,7 +148,7 @@ class TestedHeads:
 
 
 def read_tested(served_store: ServedStore, corpus: Corpus, state: LinkState) -> TestedHeads | None:
-    """Those of the link's hypothesis; None where none is written."""
+    """The numbers of the link's hypothesis; None where the link has no hypothesis."""
     written = read_hypothesis(corpus, state)
     if written is None:
         return None
@@ -157,7 +157,7 @@ def read_tested(served_store: ServedStore, corpus: Corpus, state: LinkState) -> 
 
 
 def draw_tested(state: LinkState, shown: TestedHeads | None) -> list[object]:
-    """The table of all heads, the best first; where no query has such a key, what to write instead."""
+    """The table of all heads, the best head first; where no query has a named key, what to write instead."""
     if shown is None:
         return []
     sizes = shown.numbers.attrs
@@ -192,7 +192,7 @@ def _table(state: LinkState, shown: TestedHeads) -> html.Div:
 
 
 def _title(state: LinkState, name: str) -> html.Th:
-    """The name of a number, a button that sorts by it."""
+    """The title of a column of numbers: a button that sorts by the column."""
     return sorting_title(_COLUMNS[name], state.with_(hsort=name).href, name, is_sorted=name == state.hsort)
 
 
@@ -205,7 +205,7 @@ def _row(state: LinkState, shown: TestedHeads, layer: int, head: int) -> html.Tr
 
 
 def _cell(name: str, values: NDArray[Any], interval: NDArray[Any], head: tuple[int, int]) -> html.Td:
-    """A number with its interval (bound, layer, head) below."""
+    """A cell with the number of a head and its interval below; `interval` is (bound, layer, head)."""
     scale, digits = {"bias": (1, 2), "iou": (1, 3)}.get(name, (100, 1))
     low, high = (decimal(scale * bound, digits) for bound in interval[:, *head].tolist())
     between = "" if np.isnan(interval[:, *head]).any() else f"{low} to {high}"
@@ -230,7 +230,7 @@ def register(server: Flask, served_store: ServedStore) -> None:
     @server.get(f"{BASE}/hypothesis.{FORM}")
     def hypothesis(snapshot: str, model: str, form: str) -> Response:
         corpus = corpus_of(served_store, snapshot, model)
-        # By name: a field that nobody reads makes no answer of its own in the cache.
+        # By name: an unknown field does not make another entry in the cache.
         reader = LinkReader({name: request.args[name] for name in FIELDS if name in request.args}, {}, [])
         state = LinkState().with_(**{name: reader.read(name) for name in FIELDS})
         written = read_hypothesis(corpus, state)
@@ -240,7 +240,7 @@ def register(server: Flask, served_store: ServedStore) -> None:
 
 
 def _file_table(written: WrittenHypothesis, numbers: xr.Dataset) -> Table:
-    """Every head, with the hypothesis in words and what was counted."""
+    """A row for every head: the hypothesis in words, the numbers with intervals, and the counts."""
     heads = numbers.iou.size
     columns: dict[str, NDArray[np.generic]] = {"hypothesis": np.full(heads, written.sentence, object)}
     columns |= head_columns(*numbers.iou.shape)

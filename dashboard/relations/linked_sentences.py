@@ -30,21 +30,21 @@ from store.schema.model import head_name
 from store.text import Window
 from store.words import ANY, LEFT_OUT, Words
 
-#: Sentences that are listed.
+#: Number of listed sentences.
 LISTED = 10
-#: Pairs of a sentence that a note can be on.
+#: Most pairs of a sentence that can have a note.
 NOTED = 20
 
 
 class WordPair(NamedTuple):
-    """Two words by their rows of the word axis, the first of which is to attend to the second."""
+    """Two words by their rows of the word axis; a head links them where the first attends most to the second."""
 
     source: int
     target: int
 
 
 class LinkedPairs(NamedTuple):
-    """The links of a kind that a head makes, and the sentence of every pair (pair,) or word (word,) that could be linked."""
+    """The links of a kind that a head makes, and the sentence of every possible link: one for each pair or first word."""
 
     links: WordPairs
     possible: NDArray[np.integer]
@@ -57,26 +57,26 @@ class NamedKind:
     relation: str
     direction: str
 
-    #: What can be linked.
+    #: Name of the things that a head can link.
     counted = "pair"
 
     @property
     def ends(self) -> tuple[str, str]:
-        """What both words of a pair are called."""
+        """Names of the two words of a pair."""
         return ends_of(self.relation)
 
     @property
     def named(self) -> str:
-        """The name that the data has for it."""
+        """The name of the relation in the data; empty for all relations."""
         return "" if self.relation == ALL else self.relation
 
     @property
     def such(self) -> str:
-        """After "links"."""
+        """Words after "links" in a sentence; empty for all relations."""
         return f"of {self.named}" if self.named else ""
 
     def linked_pairs(self, words: Words, strongest: StrongestWords) -> LinkedPairs:
-        """Its links by a head, from the strongest words (word,)."""
+        """Links of this kind by a head, from the strongest words of the head (word,)."""
         pairs = words.dependencies if self.relation == ALL else words.find_pairs(self.relation)
         return LinkedPairs(pairs.only(linked(strongest, pairs)[list(DIRECTIONS).index(self.direction)]), pairs.sentence)
 
@@ -92,9 +92,9 @@ class CommonKind:
     joined
         Whether a dependency joins the words of every pair.
     label
-        Its label where all have the same one, from the same side; "" otherwise.
+        The label of the dependencies where all have the same label and direction; "" otherwise.
     up
-        Whether the first word is the dependent in every pair; None where it is the governor in some.
+        Whether the first word is the dependent; None where it is the dependent in some pairs and the governor in others.
     """
 
     first: str
@@ -109,21 +109,21 @@ class CommonKind:
 
     @property
     def counted(self) -> str:
-        """What can be linked: pairs that a dependency joins, else first words."""
+        """Name of the things that a head can link: pairs that a dependency joins, else first words."""
         return "pair" if self.joined else "first word"
 
     @property
     def pattern(self) -> str:
-        """As a pattern of pairs of a corpus."""
+        """The parts of speech as a pattern, such as `ADJ -> NOUN`."""
         return f"{self.first} -> {self.last}"
 
     @property
     def says_something(self) -> bool:
-        """Whether a head can miss such links: without a dependency, whatever a first word attends to is a link to any word."""
+        """Whether a head can miss such links: without a dependency, a pair whose last word is `ANY` is always linked."""
         return self.joined or self.last != ANY
 
     def linked_pairs(self, words: Words, strongest: StrongestWords) -> LinkedPairs:
-        """Its links by a head, from the strongest words (word,)."""
+        """Links of this kind by a head, from the strongest words of the head (word,)."""
         return self._joined_pairs(words, strongest) if self.joined else self._strongest_pairs(words, strongest)
 
     def _joined_pairs(self, words: Words, strongest: StrongestWords) -> LinkedPairs:
@@ -135,9 +135,9 @@ class CommonKind:
         return LinkedPairs(pairs.only(linked(strongest, pairs)[0]), pairs.sentence)
 
     def _strongest_pairs(self, words: Words, strongest: StrongestWords) -> LinkedPairs:
-        """From every first word to the word that it attends to most, where that is such a last word.
+        """Links from every first word to the word that it attends to most, where this word fits the kind's last word.
 
-        Words are counted, not pairs: in a long sentence there are too many.
+        First words are counted, not pairs: a long sentence has too many pairs.
         """
         first, last = (words.matching(end) for end in (self.first, self.last))
         source = np.flatnonzero(first & (strongest.most_attended >= 0))
@@ -148,7 +148,7 @@ class CommonKind:
 
 
 def common_kind(words: Words, pairs: Sequence[WordPair]) -> CommonKind:
-    """What pairs have in common, at least one of them."""
+    """What pairs have in common; `pairs` has at least one."""
     parts = [{_part_of_speech(words, row) for row in rows} for rows in zip(*pairs, strict=True)]
     ends = [(each.pop() if len(each) == 1 else "") or ANY for each in parts]
     found = [_dependency(words, pair) for pair in pairs]
@@ -166,7 +166,7 @@ def _part_of_speech(words: Words, row: int) -> str:
 
 
 def _dependency(words: Words, pair: WordPair) -> tuple[str, bool] | None:
-    """Label of the dependency that joins two words, and whether the first is the dependent; None without any."""
+    """Label of the dependency that joins two words, and whether the first is the dependent; None without a dependency."""
     governor, place = words.table.governor.values, words.table.word_in_sentence.values
     for dependent, other, up in ((*pair, True), (*pair[::-1], False)):
         if governor[dependent] == place[other]:
@@ -181,7 +181,7 @@ Kind = NamedKind | CommonKind
 
 @dataclass(frozen=True)
 class LinkedSentence:
-    """A sentence, how many of the pairs in it a head links, and the words of these: from and to, by index."""
+    """A sentence: its number of possible links, and the links that a head makes, as indices of their two words."""
 
     sentence: int
     pairs: int
@@ -190,7 +190,7 @@ class LinkedSentence:
 
 @dataclass(frozen=True)
 class LinkedSentences:
-    """The first sentences by number of links, and how many links, pairs and sentences with links the corpus has."""
+    """The sentences with most links, and the corpus' numbers of links, of possible links, and of sentences with links."""
 
     rows: tuple[LinkedSentence, ...]
     links: int
@@ -200,7 +200,7 @@ class LinkedSentences:
 
 @cached
 def linked_sentences(corpus: Corpus, kind: Kind, layer: int, head: int) -> LinkedSentences:
-    """Sentences by the number of links that a head makes; of as many, those with the largest share of pairs first."""
+    """The sentences with most links of a head; at equal numbers, those with the largest share of linked pairs first."""
     links, possible = kind.linked_pairs(corpus.words, strongest_of(corpus, layer, head))
     count, pairs = (np.bincount(each, minlength=corpus.n_sentences) for each in (links.sentence, possible))
     order = np.lexsort((pairs, -count))[:LISTED]
@@ -216,14 +216,14 @@ def _row_of(links: WordPairs, sentence: int, pairs: int) -> LinkedSentence:
 
 @dataclass(frozen=True)
 class BestSentence:
-    """The one sentence in which a head makes most links, and the first word of its first link."""
+    """The sentence in which a head makes most links, and the first word of its first link."""
 
     row: LinkedSentence
     place: WordOfSentence
 
 
 def read_best_sentence(corpus: Corpus, kind: Kind, layer: int, head: int) -> BestSentence | None:
-    """That of a head; None where it makes no link."""
+    """The sentence in which a head makes most links; None where the head makes no link."""
     found = linked_sentences(corpus, kind, layer, head)
     return _placed(corpus, found.rows[0]) if found.rows else None
 
@@ -239,11 +239,11 @@ class MostLinked:
     Attributes
     ----------
     found
-        How many links, pairs and sentences there are.
+        The sentences and the numbers of links, see `LinkedSentences`.
     sentences
-        The first of them, each with the first word of its first link.
+        The listed sentences, each with the first word of its first link.
     words, notes
-        Of each its words, and the pairs that a note can be on.
+        Words of each sentence, and its pairs that can have a note.
     """
 
     kind: Kind
@@ -255,7 +255,7 @@ class MostLinked:
 
 
 def read_most_linked(corpus: Corpus, kind: Kind, layer: int, head: int) -> MostLinked:
-    """Those of a head."""
+    """The sentences in which a head makes most links of a kind."""
     found = linked_sentences(corpus, kind, layer, head)
     return MostLinked(
         kind,
@@ -268,7 +268,7 @@ def read_most_linked(corpus: Corpus, kind: Kind, layer: int, head: int) -> MostL
 
 
 def _targets(corpus: Corpus, kind: Kind, row: LinkedSentence) -> list[PairTarget]:
-    """The pairs that the head links; pairs like a marked example are of no named relation, and no note is on them."""
+    """Linked pairs that can have a note; none for pairs like a marked example, which have no named relation."""
     if not isinstance(kind, NamedKind):
         return []
     pairs = row.links[:NOTED]
@@ -276,7 +276,7 @@ def _targets(corpus: Corpus, kind: Kind, row: LinkedSentence) -> list[PairTarget
 
 
 def show_link(state: LinkState, head: tuple[int, int], shown: tuple[int, int]) -> html.Td:
-    """A button that chooses the head whose sentences are listed: a cell of a table."""
+    """A cell of a table: the button that lists the sentences of a head."""
     if head == shown:
         return html.Td("shown")
     href = state.with_(examples="chosen", layer=head[0], head=head[1]).href
@@ -284,7 +284,7 @@ def show_link(state: LinkState, head: tuple[int, int], shown: tuple[int, int]) -
 
 
 def best_sentence(state: LinkState, best: BestSentence | None, head: tuple[int, int]) -> html.Td:
-    """The one sentence in which a head makes most links: a cell of a table."""
+    """A cell of a table: the sentence in which a head makes most links."""
     if best is None:
         return html.Td("none")
     text = f"sentence {best.row.sentence:,}: {len(best.row.links)} of {best.row.pairs}"
@@ -292,7 +292,7 @@ def best_sentence(state: LinkState, best: BestSentence | None, head: tuple[int, 
 
 
 def most_linked(state: LinkState, shown: MostLinked) -> list[object]:
-    """The sentences in which a head makes most links of a kind."""
+    """The section of the sentences in which a head makes most links of a kind."""
     kind, found, name = shown.kind, shown.found, head_name(*shown.head)
     title = f"Sentences where {name} finds the most links {kind.such}".rstrip()
     if not found.rows:
@@ -333,7 +333,7 @@ def _row(
 
 
 def _words(row: LinkedSentence, words: list[str]) -> list[object]:
-    """The words of a sentence, those of its links marked; of a long one those around the first link."""
+    """The words of a sentence, with the words of links marked; a long sentence shows the window around its first link."""
     window = Window.around(row.links[0][0], len(words))
     before, after = (["…"] if cut else [] for cut in (window.first > 0, window.stop < len(words)))
     marks = {target: "governor" for _, target in row.links} | {source: "dependent" for source, _ in row.links}

@@ -1,4 +1,4 @@
-"""Page Relations: which head links the words of which relation, beside a baseline, and in which sentences it does; its files."""
+"""Page Relations: heads that link the words of a relation, beside baselines, the sentences in which they do, and the page's files."""
 
 import re
 from collections.abc import Mapping
@@ -88,17 +88,17 @@ class RelationsPage:
     Attributes
     ----------
     layers, heads
-        How many the model has.
+        Numbers of layers and heads of the model.
     how, about
-        In words: what a link is and which grammar it is of, and how accuracies are counted.
+        In words: what a link is and where the grammar comes from; and how accuracies are counted.
     pairs
-        How many pairs each relation has, of those that are reported.
+        Relation -> its number of reported pairs.
     marking
-        What a reader can mark.
+        The words that a reader can mark, and the marked pairs.
     ranked, examples, marked
         Parts that may be computed after the page; `marked` is None where no pair is marked.
     governors, antecedents
-        What is found from attention alone.
+        Governors and antecedents found from attention alone.
     """
 
     state: LinkState
@@ -120,14 +120,14 @@ class RelationsPage:
 
 @dataclass(frozen=True)
 class WithoutRelations:
-    """What the page shows of a corpus without relations: how to get them, and a reader's own hypothesis."""
+    """What the page shows of a corpus without relations: how to get relations, and a reader's own hypothesis."""
 
     missing: Unmade
     own: OwnHypothesis
 
 
 def read(context: Context) -> RelationsPage | WithoutRelations:
-    """Everything that the page shows; where the corpus has no relations, how to get them."""
+    """What the page shows at a link; where the corpus has no relations, how to get relations."""
     corpus, state = context.corpus, context.state
     try:
         relation, notices = shown_relation(corpus, state.relation)
@@ -155,7 +155,7 @@ def read(context: Context) -> RelationsPage | WithoutRelations:
 
 
 def draw(shown: RelationsPage | WithoutRelations) -> Page:
-    """The page; where there are no relations, how to get them."""
+    """The page; where the corpus has no relations, how to get relations."""
     title = html.H1("Relations between words")
     if isinstance(shown, WithoutRelations):
         alert = dmc.Alert(shown.missing.text, color="blue", variant="light")
@@ -182,7 +182,7 @@ def draw(shown: RelationsPage | WithoutRelations) -> Page:
 
 
 def _below(state: LinkState, has_governors: bool) -> list[str | dcc.Link]:
-    """Links to sections that stand below all that is counted of the relation."""
+    """Links to the sections below those of the relation."""
     titles = {OWN: "your own hypothesis", GOVERNORS: "governors from attention (UAS)", ANTECEDENTS: "coreference"}
     own, governed, referred = (dcc.Link(title, href=f"{state.href}#{place}") for place, title in titles.items())
     return ["Below: ", own, ", ", *([governed, ", "] if has_governors else []), referred, "."]
@@ -196,7 +196,7 @@ def _how_to_read(corpus: Corpus) -> list[object]:
 
 
 def _counted(corpus: Corpus) -> str:
-    """From which annotation accuracies are counted, and of how many pairs."""
+    """The annotation behind the accuracies and their number of pairs, as a sentence."""
     pairs, reported = (int(count) for count in corpus.relations.pairs.sel(relation=ALL).values)
     return (
         f"{corpus.words.source.capitalize()}: {many(pairs + reported, 'pair')} in {first_of(corpus, 'sentence')}; "
@@ -231,14 +231,14 @@ def _controls(shown: RelationsPage) -> list[object]:
 
 
 def _ranking(shown: RelationsPage) -> list[object]:
-    """The first heads at the relation."""
+    """The section of the first heads at the relation."""
     relation, has_choice = shown.accuracies.relation, shown.accuracies.has_choice
     title = ranking_title(relation, has_choice=has_choice)
     return [html.H3(naming(title, relation if relation != ALL else "")), shown.ranked]
 
 
 def _pairs(shown: RelationsPage) -> list[object]:
-    """The choice of a head, and pairs that it links and does not."""
+    """The section with the choice of a head, pairs that it links, and pairs that it does not link."""
     state = shown.state
     best = "the best head" if shown.accuracies.has_choice else "the first head"
     which = {"best": best, "chosen": "a chosen head"}
@@ -253,7 +253,7 @@ def _pairs(shown: RelationsPage) -> list[object]:
 
 @dataclass(frozen=True)
 class HeadExamples:
-    """Pairs of a relation that a head links, and some that it does not."""
+    """Pairs of a relation that a head links, and some that it does not link."""
 
     relation: str
     head: tuple[int, int]
@@ -261,14 +261,14 @@ class HeadExamples:
 
 
 def read_examples(corpus: Corpus, state: LinkState) -> HeadExamples:
-    """Those of the shown head."""
+    """Example pairs of the shown head."""
     relation, _ = shown_relation(corpus, state.relation)
     head = shown_head(corpus, state, relation)
     return HeadExamples(relation, head, examples(corpus, relation, state.direction, *head))
 
 
 def draw_examples(state: LinkState, shown: HeadExamples) -> list[object]:
-    """Sentences in which the head links a pair, and some in which it does not."""
+    """Tables of sentences: the head links a pair in the first table, and does not link it in the second."""
     found = shown.found
     if not found.pairs:
         return [html.P(NO_PAIR, className="caption", role="status")]
@@ -322,7 +322,7 @@ def _pair_table(state: LinkState, title: str, pairs: tuple[PairExample, ...], he
 
 
 def _pair_row(state: LinkState, pair: PairExample, head: tuple[int, int]) -> list[html.Td]:
-    """The sentence with the dependent and the governor marked, and where it is another, the word attended to."""
+    """The sentence with the dependent and the governor marked; also the attended word where it is another word."""
     href = pair.place.href(state, head)
     marks = {pair.attended: "attended", pair.source: "dependent", pair.target: "governor"}
     words = [
@@ -333,7 +333,7 @@ def _pair_row(state: LinkState, pair: PairExample, head: tuple[int, int]) -> lis
 
 
 def _around(pair: PairExample, beside: int = 6) -> list[tuple[int, str]]:
-    """The words from a few before the marked ones to a few after them; an ellipsis where others are left out."""
+    """The marked words and `beside` words on each side, with indices; an ellipsis stands for words left out."""
     marked = [place for place in (pair.source, pair.target, pair.attended) if place != NO_OTHER]
     first = max(0, min(marked) - beside)
     last = min(len(pair.words), max(marked) + beside + 1)
@@ -342,7 +342,7 @@ def _around(pair: PairExample, beside: int = 6) -> list[tuple[int, str]]:
     return [*before, *shown, *after]
 
 
-#: Characters that a file's name does not take from a relation's.
+#: Characters of a relation's name that its file name replaces.
 _OTHER = re.compile(r"[^A-Za-z0-9_.]+")
 
 
@@ -384,7 +384,7 @@ def register(server: Flask, served_store: ServedStore) -> None:
 
 
 def _heads_table(corpus: Corpus, relation: str, direction: str) -> Table:
-    """Every head at one relation in one direction."""
+    """A row for every head at one relation in one direction."""
     cell = links_of(corpus, relation).sel(direction=direction)
     heads = corpus.layers * corpus.heads
     low, high = cell.interval.values
@@ -423,7 +423,7 @@ def _best_table(corpus: Corpus) -> Table:
 
 
 def _uas_table(corpus: Corpus) -> Table:
-    """UAS of every method and decoding that there is."""
+    """A row for every method and decoding with a UAS."""
     cells = corpus.uas.stack(cell=("approach", "decoding")).dropna("cell", subset=["uas"])
     low, high = cells.interval.transpose("bound", "cell").values
     return {

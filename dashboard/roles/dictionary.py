@@ -1,5 +1,5 @@
-"""Dictionary of a head on the tab Role: the pairs of wordpieces, the distances and the positions that its tables bring together most; and
-the files of the tab: the roles of a head with their tests, how well rules predict it, and its dictionary.
+"""Dictionary of a head on the tab Role: pairs of wordpieces, distances and positions with the largest scores in the head's tables. Files of
+the tab: roles of a head with their tests, how well rules predict the head, and its dictionary.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ from store.kernels.head_tables import MOST_OF_ONE
 from store.phrases import many
 from store.rules import LEAST_AT_POSITION, LEAST_COUNTED, LEAST_SENTENCES, chosen_rules
 
-#: Distances that are listed.
+#: Number of listed distances.
 LISTED = 5
 _MEANING = defined(
     "score",
@@ -38,10 +38,10 @@ _MEANING = defined(
 _NO_PAIR = "No pair occurs often enough. Ingest more sentences."
 #: Dimensions of `Corpus.head_dictionary` whose pairs have a query and a key.
 PAIRS = ("word_pair", "word_position", "position_word")
-#: Of these, those with a position -> the title of their pairs.
+#: Dimensions among `PAIRS` with a position -> title of their pairs.
 _OF_POSITION = {"word_position": "wordpiece → position", "position_word": "position → wordpiece"}
 _NUMBERS = ("score", "sentences")
-#: Scores of a set of rules, as `Corpus.rules` has them.
+#: Names of the scores of a set of rules in `Corpus.rules`.
 _SCORES = ("iou", "skill", "sqrt_jsd", "top_key", "top_word_key", "words_share", "words_skill")
 _TESTS = ("bias", "p", "found", "replicated", "offset_bias", "offset_p", "offset_found")
 
@@ -53,12 +53,12 @@ def dictionary_of(corpus: Corpus, layer: int, head: int) -> xr.Dataset:
 
 
 def dictionary_part(corpus: Corpus, state: LinkState) -> list[object]:
-    """What brings a query and a key together in the tables of the head, the strongest first."""
+    """The dictionary of the head of a link: the pairs with the largest scores first."""
     return draw_dictionary(corpus, state, dictionary_of(corpus, state.layer, state.head))
 
 
 def draw_dictionary(corpus: Corpus, state: LinkState, found: xr.Dataset) -> list[object]:
-    """The strongest pairs, distances and positions of a dictionary, see `Corpus.head_dictionary`."""
+    """Tables of the pairs and positions with the largest scores, and a line of distances; see `Corpus.head_dictionary`."""
     pairs = pairs_of(found, "word_pair")
     of_positions: list[Any] = [
         _table((title,), [(f"{query} → {key}", *numbers) for query, key, *numbers in of_position])
@@ -100,7 +100,7 @@ def _distance(offset: int) -> str:
 
 
 def _table(names: tuple[str, ...], pairs: Sequence[tuple[Any, ...]]) -> html.Table:
-    """Pairs whose last two parts are a score and a number of sentences."""
+    """A table of pairs; the last two parts of a pair are its score and its number of sentences."""
     rows = [
         html.Tr(
             [
@@ -142,7 +142,7 @@ def register(server: Flask, served_store: ServedStore) -> None:
 
 
 def _roles_table(corpus: Corpus, layer: int, head: int) -> Table:
-    """Every role with its share, and its test where it has one; what is not explained is the last row."""
+    """A row for every role with its share, and its test where it is tested; the last row is the unexplained share."""
     threshold = request.args.get("threshold", LinkState.threshold)
     threshold = threshold if threshold in THRESHOLDS else LinkState.threshold
     roles = corpus.roles.isel(layer=layer, head=head)
@@ -155,7 +155,7 @@ def _roles_table(corpus: Corpus, layer: int, head: int) -> Table:
 
 
 def _rules_table(corpus: Corpus, layer: int, head: int) -> Table:
-    """Every set of rules with its scores on the sentences that judge; the rules that were chosen, in the order of their choice."""
+    """A row for every set of rules: its scores on the judging sentences, and its chosen rules in the order of their choice."""
     rules = corpus.rules.isel(layer=layer, head=head)
     low, high = rules.interval.transpose("bound", "rules").values
     chosen, weights = chosen_rules(rules.chosen.values, rules.rule_weight.values)
@@ -172,7 +172,7 @@ def _rules_table(corpus: Corpus, layer: int, head: int) -> Table:
 
 
 def _dictionary_table(corpus: Corpus, layer: int, head: int) -> Table:
-    """Every pair and every distance: its kind, query, key, score, and sentences; the key of a distance is the distance."""
+    """A row for every pair and distance: kind, query, key, score and sentences; the key of a distance is the distance."""
     found = dictionary_of(corpus, layer, head)
     rows: list[tuple[Any, ...]] = [
         (name, *map(str, pair[:2]), *pair[2:]) for name in PAIRS for pair in pairs_of(found, name)

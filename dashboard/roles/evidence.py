@@ -1,4 +1,4 @@
-"""Evidence of a role of a head: the sentences of a sample by how much of the head's attention goes where the role says."""
+"""Evidence of a role of a head: sentences of a sample, in tenths by the share of the head's attention that goes where the role says."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,18 +26,18 @@ from store.schema.model import ROLES, head_name
 
 #: Tokens of a sentence of the sample, [CLS] and [SEP] included: few enough to be drawn.
 FEWEST_TOKENS, MOST_TOKENS = 7, 20
-#: Sentences of the sample, and the first of the corpus that it is taken from.
+#: Most sentences of the sample, and number of first sentences of the corpus that it is taken from.
 SAMPLED, SEARCHED = 1_000, 8_000
 #: Sentences whose vectors are read at once.
 READ = 1_000
-#: Tenths of the sentences, 10 with the largest shares, of which a sentence is drawn.
+#: Tenths of the sentences from which a sentence is drawn; tenth 10 has the largest shares.
 DECILES = (10, 8, 6, 4, 2, 1)
-#: Sentences that are named as those that speak against the role, and characters of their texts; how a link names them.
+#: Number of listed sentences that speak against the role, and most characters of each; id of their list, for links.
 MOST_AGAINST, CHARACTERS = 3, 90
 AGAINST = "role-against"
-#: Wordpieces that are listed on each side, and how often one occurs at least.
+#: Number of wordpieces listed for queries and for keys, and least number of occurrences of each.
 LISTED, LEAST_COUNTED = 6, 5
-#: Classes of the lines that go where the role says, and of the others (assets/points.css).
+#: Classes of the lines that go where the role says, and of all other lines (assets/points.css).
 WHERE, ELSEWHERE = "of-role", "elsewhere"
 _MEASURE = (
     "Of each query that is a word and has a key that the role names: the share of its attention that goes to these keys. Of a broad "
@@ -53,7 +53,7 @@ Pattern = NDArray[np.floating]
 
 @dataclass(frozen=True)
 class StrongWordpiece:
-    """A wordpiece, its mean share or weight, and over how many queries or pairs that is a mean."""
+    """A wordpiece, its mean share or weight, and the number of queries or pairs that the mean is over."""
 
     name: str
     mean: float
@@ -62,18 +62,18 @@ class StrongWordpiece:
 
 @dataclass(frozen=True)
 class RoleSentences:
-    """Sentences of the sample in which a role has a key, in the order of the corpus, with its share of the attention.
+    """Sentences of the sample in which a role names a key, in the order of the corpus, with the role's share of the attention.
 
     Attributes
     ----------
     sentences
-        Indices: (sentence,).
+        Numbers of the sentences in the corpus: (sentence,).
     shares
-        0 to 1: (sentence,).
+        Share of the head's attention that goes where the role says, 0 to 1: (sentence,).
     even
-        Share that even attention to the keys that each query sees has, mean over the sentences.
+        The same share for even attention to all keys that each query sees, mean over the sentences.
     queries, keys
-        Wordpieces that as queries have the largest mean share, and that as keys of the role get the largest mean weight.
+        Wordpieces with the largest mean share as queries, and those with the largest mean weight as keys of the role.
     """
 
     sentences: NDArray[np.int64]
@@ -84,7 +84,7 @@ class RoleSentences:
 
     @property
     def deciles(self) -> dict[int, int]:
-        """Some of the tenths by share -> the place of the sentence in the middle of the tenth, no sentence twice."""
+        """Tenth by share -> index of the sentence in the middle of the tenth; only `DECILES`, no sentence twice."""
         order = np.argsort(self.shares, kind="stable")
         places: dict[int, int] = {}
         for decile in DECILES if len(order) else ():
@@ -95,23 +95,23 @@ class RoleSentences:
 
     @property
     def least(self) -> list[int]:
-        """Places of the sentences with the smallest shares that no tenth draws, the smallest first."""
+        """Indices of the sentences with the smallest shares among those that no tenth draws, the smallest first."""
         order, drawn = np.argsort(self.shares, kind="stable"), set(self.deciles.values())
         return [place for place in order.tolist() if place not in drawn][:MOST_AGAINST]
 
 
 @dataclass(frozen=True)
 class RoleKeys:
-    """Where a role says that the words of a sentence attend.
+    """The keys that a role names to the queries of a sentence.
 
     Attributes
     ----------
     targets
-        (query_token, key_token), 0 elsewhere; special tokens are no queries, and keys of sinks alone.
+        Weight of each named key, 0 of all others: (query_token, key_token). Special tokens are keys of sinks, never queries.
     is_word
-        (token,).
+        Whether each token belongs to a word: (token,).
     is_named
-        Whether all keys that the rule leaves to a query are as good as each other.
+        Whether all named keys of a query count alike; False for a broad role, which weights them.
     """
 
     targets: NDArray[np.float32]
@@ -120,44 +120,44 @@ class RoleKeys:
 
     @classmethod
     def of(cls, rule: Rule, tokens: SentenceTokens) -> "RoleKeys":
-        """Those of a rule in a sentence."""
+        """The keys that a rule names in a sentence."""
         targets = np.asarray(rule.targets(tokens), np.float32) * tokens.is_word[:, None] * tokens.seen
         is_sink = rule.breadth == "sink"
         return cls(targets if is_sink else targets * tokens.is_word, tokens.is_word, is_sink or rule.is_sieve)
 
     @property
     def asked(self) -> NDArray[np.bool_]:
-        """Queries that have a key: (token,)."""
+        """Whether each query has a named key: (token,)."""
         asked: NDArray[np.bool_] = (self.targets > 0).sum(axis=1) > 0
         return asked
 
     def part(self, pattern: Pattern) -> Pattern:
-        """The attention (query_token, key_token) that goes where the role says; of a broad role what it predicts of it."""
+        """The attention (query_token, key_token) to named keys; for a broad role, the part of it that the role predicts."""
         if self.is_named:
             return np.where(self.targets > 0, pattern, 0)
         between = pattern[:, self.is_word].sum(axis=1) / np.maximum(self.targets.sum(axis=1), np.finfo(np.float32).tiny)
         return np.minimum(pattern, self.targets * between[:, None])
 
     def share(self, pattern: Pattern) -> float:
-        """Share of the attention that goes where the role says, mean over the queries that have a key; NaN without any."""
+        """Share of the attention that goes where the role says, mean over the queries with a named key; NaN without such queries."""
         asked = self.asked
         return float(self.part(pattern)[asked].sum(axis=1).mean()) if asked.any() else float("nan")
 
     def drawn(self, pattern: Pattern) -> dict[str, Pattern]:
-        """The weights (query_token, key_token) that go elsewhere, and those that go to its keys, by the class of their lines."""
+        """Class of lines -> weights (query_token, key_token): those to named keys, and all others."""
         where = self.targets > 0
         return {ELSEWHERE: np.where(where, 0, pattern), WHERE: np.where(where, pattern, 0)}
 
 
 @cached
 def role_sentences(corpus: Corpus, layer: int, head: int, role: str) -> RoleSentences:
-    """The sample of a corpus, of which the shares are computed from the queries and keys of the head."""
+    """The sentences of the sample with the shares of a role, computed from queries and keys of the head."""
     return _compared(corpus, layer, head, role, _sample(corpus), _tokens_of_sample(corpus, corpus.masks[layer]))
 
 
 @cached
 def every_sentence(corpus: Corpus, layer: int, head: int, role: str) -> RoleSentences:
-    """The same of all sentences with stored vectors."""
+    """All sentences with stored vectors, with the shares of a role of a head."""
     every, mask = np.arange(corpus.n_sentences), corpus.masks[layer]
     texts = (corpus.rule_text.sentence(sentence, mask) for sentence in every.tolist())
     return _compared(corpus, layer, head, role, every, texts)
@@ -165,14 +165,14 @@ def every_sentence(corpus: Corpus, layer: int, head: int, role: str) -> RoleSent
 
 @cached
 def _tokens_of_sample(corpus: Corpus, mask: Mask) -> list[SentenceTokens]:
-    """What rules see of the sample, which is the same for every head of a mask: it took half of the time of a head's evidence."""
+    """What rules see of the sample, cached for all heads with the same mask: it took half of the time of a head's evidence."""
     return [corpus.rule_text.sentence(sentence, mask) for sentence in _sample(corpus).tolist()]
 
 
 def _compared(
     corpus: Corpus, layer: int, head: int, role: str, sample: NDArray[np.int64], texts: Iterable[SentenceTokens]
 ) -> RoleSentences:
-    """How much of the attention of a head goes where a role says, in some sentences, of which `texts` are what rules see."""
+    """Sentences with the share of a head's attention that goes where a role says; `texts` are what rules see of `sample`."""
     rule = RULES[role]
     shares, even = np.full((2, len(sample)), np.nan)
     of_query, of_key = np.zeros((2, 2, len(corpus.vocab)))
@@ -199,9 +199,9 @@ def _compared(
 
 
 def patterns_of(corpus: Corpus, layer: int, head: int, sentences: Sequence[int], read: int = READ) -> Iterator[Pattern]:
-    """The pattern (query_token, key_token) of a head in each sentence, ascending; vectors of `read` sentences are read at once."""
+    """Patterns (query_token, key_token) of a head in ascending sentences; vectors of `read` sentences are read at once."""
     bias = corpus.bias and corpus.bias.part(layer, head)
-    # What all keys have in common changes no weight, but what a bias takes from keys.
+    # The constant part of all keys changes no weight, so it is left out unless a bias needs whole keys.
     both = (
         [corpus.stored_vectors(side, layer=layer, head=head)[0] for side in ROLES]
         if bias is None
@@ -217,7 +217,7 @@ def patterns_of(corpus: Corpus, layer: int, head: int, sentences: Sequence[int],
 
 
 def strongest_wordpieces(vocab: NDArray[Any], sums: Pattern, counts: Pattern) -> tuple[StrongWordpiece, ...]:
-    """Of wordpieces with enough counts (vocab,) those with the largest means, the largest first."""
+    """The wordpieces with the largest means, the largest first, among those with enough counts; `sums` and `counts` are (vocab,)."""
     means = np.divide(sums, counts, out=np.full(sums.shape, -np.inf), where=counts >= LEAST_COUNTED)
     order = np.argsort(-means, kind="stable")[:LISTED]
     return tuple(
@@ -228,14 +228,14 @@ def strongest_wordpieces(vocab: NDArray[Any], sums: Pattern, counts: Pattern) ->
 
 
 def _sample(corpus: Corpus) -> NDArray[np.int64]:
-    """The first sentences of a readable length; of a corpus without such, the first ones."""
+    """The first sentences of a readable length; in a corpus without such sentences, the first sentences."""
     sizes = corpus.sentences.row_size.values[: min(corpus.n_sentences, SEARCHED)]
     readable = np.flatnonzero((sizes >= FEWEST_TOKENS) & (sizes <= MOST_TOKENS))
     return readable[:SAMPLED] if len(readable) else np.arange(min(len(sizes), SAMPLED))
 
 
 def evidence_part(corpus: Corpus, state: LinkState) -> list[object]:
-    """One sentence for some of the tenths, drawn with lines, and the sentences in which the role gets least."""
+    """A drawn sentence from some of the tenths, and the sentences with the smallest shares."""
     role = _role(corpus, state)
     found = role_sentences(corpus, state.layer, state.head, role)
     if not len(found.sentences):
@@ -254,12 +254,12 @@ def evidence_part(corpus: Corpus, state: LinkState) -> list[object]:
 
 
 def _role(corpus: Corpus, state: LinkState) -> str:
-    """The role whose evidence is shown."""
+    """The role whose evidence a link shows: by default the main role of the head."""
     return state.evidence or main_role(shares_of_head(corpus, state.layer, state.head))
 
 
 def asks_of_all(state: LinkState) -> bool:
-    """Whether the strongest wordpieces of the head are those of the whole corpus."""
+    """Whether a link asks for the strongest wordpieces over the whole corpus."""
     return state.wordpieces == f"{state.layer}-{state.head}"
 
 
@@ -270,7 +270,7 @@ def _count_all(corpus: Corpus, state: LinkState) -> html.P:
 
 
 def every_wordpiece(corpus: Corpus, state: LinkState) -> list[object]:
-    """The strongest wordpieces over the whole corpus; nothing where they are not asked for."""
+    """The strongest wordpieces over the whole corpus; nothing where the link does not ask for them."""
     if not asks_of_all(state):
         return []
     found = every_sentence(corpus, state.layer, state.head, _role(corpus, state))
@@ -278,7 +278,7 @@ def every_wordpiece(corpus: Corpus, state: LinkState) -> list[object]:
 
 
 def _caption(role: str, found: RoleSentences) -> html.P:
-    """How much of the attention fits a role, on average; beside a broad one, which even attention nearly always fits more, no baseline."""
+    """A caption with the mean share; even attention stands beside it, except for a broad role, which it nearly always fits more."""
     mean, rule = f"{100 * float(found.shares.mean()):.0f}%", RULES[role]
     fits = f"{mean} of the attention is as this role alone predicts"
     if rule.is_sieve or rule.breadth == "sink":
@@ -294,7 +294,7 @@ def _caption(role: str, found: RoleSentences) -> html.P:
 
 
 def _card(corpus: Corpus, state: LinkState, role: str, decile: int, found: RoleSentences, place: int) -> html.A:
-    """A sentence with its lines; a link to page Sentence."""
+    """A sentence drawn with its lines, as a link to page Sentence."""
     sentence, share = int(found.sentences[place]), 100 * found.shares[place]
     tokens = corpus.rule_text.sentence(sentence, corpus.masks[state.layer])
     pattern = corpus.weights(sentence, layer=state.layer, head=state.head)
@@ -321,7 +321,7 @@ def _against(corpus: Corpus, state: LinkState, found: RoleSentences, place: int)
 
 
 def draw_wordpieces(found: RoleSentences, among: str) -> list[object]:
-    """The wordpieces that follow the role most, and those that its queries attend to most; `among` which sentences, in words."""
+    """Tables of the strongest wordpieces as queries and as keys; `among` names the sentences in the title."""
     tables = {"query": (found.queries, "queries"), "key": (found.keys, "pairs")}
     drawn: list[Any] = [_wordpiece_table(side, *of_side) for side, of_side in tables.items() if of_side[0]]
     if not drawn:
@@ -345,7 +345,7 @@ def _wordpiece_table(side: str, pieces: tuple[StrongWordpiece, ...], of: str) ->
 
 
 def _href(state: LinkState, sentence: int) -> str:
-    """Page Sentence with the head alone."""
+    """The link to a sentence on page Sentence, with the head alone."""
     return state.of_sentence(sentence, layer=state.layer, head=state.head, heads=str(state.head)).href
 
 

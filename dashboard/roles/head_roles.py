@@ -16,13 +16,13 @@ from store.kernels.rules import RULES
 from store.phrases import many
 from store.repository.errors import NotIngested
 
-#: The last part of the tab Role as a link names it: what changes without the head.
+#: Id of the last part of the tab Role, for links: what changes without the head.
 WITHOUT = "role-without"
-#: A role is listed from this share on.
+#: Least share of a role with a row of its own.
 LEAST_LISTED = 0.02
-#: Roles that the test finds that are named in a sentence.
+#: Most found roles that a sentence names.
 MOST_FOUND = 3
-#: What a sentence of a rule says after its object, in a clause of its own.
+#: The clause after the object in the sentence of a rule.
 _ASIDE = re.compile(r", (?:which|the end|the nearer|mostly)\b.*$")
 #: A sentence of a rule on certain queries: `A verb attends to its object`.
 _FROM = re.compile(r"(?:In a noun phrase, )?(?P<query>[Aa]n? .*) attends (?P<key>to .*)")
@@ -35,13 +35,13 @@ class RoleTest:
     Attributes
     ----------
     bias
-        Attention to its words over that to an average word; NaN where the corpus has no such pair.
+        Attention to the role's words over attention to an average word; NaN where the corpus has no such pair.
     p
-        Of the test against the threshold.
+        The p value of the test against the threshold.
     found, replicated
-        Whether it is a discovery, and in either half of the sentences.
+        Whether the role is a discovery, and whether it is one in each half of the sentences.
     beyond_offset
-        Of a role of grammar: whether its words get more than others at the same distance; None of other roles.
+        For a role of grammar, whether its words get more attention than others at the same distance; None for other roles.
     """
 
     bias: float
@@ -52,13 +52,13 @@ class RoleTest:
 
     @property
     def holds(self) -> bool:
-        """Whether the head has the role, and not only as its words are at a distance that the head attends to."""
+        """Whether the head has the role, and not only because the role's words stand at a distance that the head attends to."""
         return self.found and self.beyond_offset is not False
 
 
 @dataclass(frozen=True)
 class RoleShare:
-    """A role of a head: its share of the attention, the class of its colour, and its test; None where it is not tested."""
+    """A role of a head: its share of the attention, the class of its colour, and its test; None for an untested role."""
 
     name: str
     title: str
@@ -77,25 +77,25 @@ def has_roles(corpus: Corpus) -> bool:
 
 
 def shares_of_head(corpus: Corpus, layer: int, head: int) -> dict[str, float]:
-    """Share of each role of a head, by its name; of what is not explained too. NotIngested where the store has no roles."""
+    """Name of each role -> its share in a head; also the unexplained share. NotIngested where the store has no roles."""
     of_head = corpus.roles.share.isel(layer=layer, head=head)
     return dict(zip(map(str, of_head.role.values), of_head.values.tolist(), strict=True))
 
 
 def main_role(shares: Mapping[str, float]) -> str:
-    """The role with the largest share of the attention of a head to words: nearly every head gives much to special tokens."""
+    """The role with the largest share, except sinks: nearly every head gives much attention to special tokens."""
     of_words = (role for role in shares if role != UNEXPLAINED and RULES[role].kind != "sinks")
     return max(of_words, key=lambda role: shares[role])
 
 
 @cached
 def tests_at(corpus: Corpus, threshold: str) -> xr.Dataset:
-    """The tests of all heads and roles at a threshold of a link."""
+    """The tests of all heads and roles at the threshold of a link."""
     return corpus.test_roles(float(threshold))
 
 
 def what_it_does(shares: Mapping[str, float]) -> str:
-    """The largest roles of a head as the rest of a sentence: `attends to the next token (81%) and to the token itself (9%); ...`."""
+    """The largest roles of a head as a predicate: `attends to the next token (81%) and to the token itself (9%); ...`."""
     largest = [name for name in largest_first(shares) if shares[name] >= LEAST_NAMED][:MOST_NAMED]
     rest = 1 - sum(shares[name] for name in largest) - shares[UNEXPLAINED]
     left = [f"{percent(rest)} goes to smaller roles"] if largest and rest >= 0.005 else []
@@ -107,7 +107,7 @@ def what_it_does(shares: Mapping[str, float]) -> str:
 
 
 def beyond_chance(roles: Iterable[RoleShare], threshold: str) -> str:
-    """Which roles of a head are no chance, as a sentence: those that the test finds, the largest bias first."""
+    """A sentence on the roles that the test finds in a head, the largest bias first."""
     found = [(role.title, role.test) for role in roles if role.test and role.test.holds]
     if not found:
         return (
@@ -129,7 +129,7 @@ def joined(named: Sequence[str]) -> str:
 
 
 def clause(sentence: str) -> str:
-    """What follows `attends` in a list of roles, from the sentence of a rule: `to the next token`, `from a verb to its object`."""
+    """The sentence of a rule as the words after `attends` in a list: `to the next token`, `from a verb to its object`."""
     plain = _ASIDE.sub("", sentence.rstrip("."))
     if found := _FROM.fullmatch(plain):
         query = found["query"]
@@ -138,7 +138,7 @@ def clause(sentence: str) -> str:
 
 
 def what_a_role_does(role: str) -> str:
-    """What a head with the role does, after its name: `attends to the next token`, `a verb attends to its object`."""
+    """What a head with the role does, for use after its name: `attends to the next token`, `a verb attends to its object`."""
     plain = _ASIDE.sub("", RULES[role].sentence.rstrip(".")).removeprefix("In a noun phrase, ")
     return f"{plain[0].lower()}{plain[1:]}"
 
@@ -149,12 +149,12 @@ def percent(share: float) -> str:
 
 
 def largest_first(shares: Mapping[str, float]) -> list[str]:
-    """Roles that explain something."""
+    """Names of the roles, the largest share first, without the unexplained share."""
     return sorted((name for name in shares if name != UNEXPLAINED), key=lambda name: -shares[name])
 
 
 def roles_of_head(roles: xr.Dataset, tests: xr.Dataset) -> list[RoleShare]:
-    """Every role of a head, the largest share first, and last what is not explained; from `Corpus.roles` and `Corpus.test_roles`."""
+    """Every role of a head, the largest share first, the unexplained share last; from `Corpus.roles` and `Corpus.test_roles`."""
     columns = (roles[name].values for name in ("role", "title", "description", "kind", "share"))
     every = [
         RoleShare(
@@ -166,7 +166,7 @@ def roles_of_head(roles: xr.Dataset, tests: xr.Dataset) -> list[RoleShare]:
 
 
 def listed_roles(every: Sequence[RoleShare]) -> tuple[RoleShare, ...]:
-    """The rows of the table of a head, whose shares sum to 1: the smaller roles are one row."""
+    """The roles in the table of a head; their shares sum to 1, as all smaller roles are one row."""
     *explained, left = every
     listed = [role for role in explained if role.share >= LEAST_LISTED]
     smaller = explained[len(listed) :]
@@ -175,13 +175,13 @@ def listed_roles(every: Sequence[RoleShare]) -> tuple[RoleShare, ...]:
 
 
 def smaller_roles(every: Sequence[RoleShare]) -> tuple[RoleShare, ...]:
-    """Roles with too small a share for a row of their own that the test finds, the largest bias first."""
+    """Roles that the test finds although their share is too small for a row of their own, the largest bias first."""
     found = [(role.test.bias, role) for role in every if role.share < LEAST_LISTED and role.test and role.test.holds]
     return tuple(role for _, role in sorted(found, key=lambda pair: -pair[0]))
 
 
 def _test(tests: xr.Dataset, role: str) -> RoleTest | None:
-    """The test of a role of one head; None where it is not tested."""
+    """The test of a role of one head; None for an untested role."""
     if role not in tests.role.values:
         return None
     own = tests.sel(role=role)

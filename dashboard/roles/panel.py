@@ -1,4 +1,4 @@
-"""The tab Role of page Head: what the head does in a sentence, its roles with their tests, how well rules predict it, and the evidence."""
+"""The tab Role of page Head: a sentence on what the head does, its roles with tests, how well rules predict it, and the evidence."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ from store.repository.ingest_status import IngestProgress
 from store.rules import rule_titles
 from store.schema.model import head_name
 
-#: Rule sets in the order of the table -> how they are called there.
+#: Sets of rules in the order of the table -> their titles.
 SETS: Mapping[str, str] = {
     "uniform": "even attention",
     "single": "the best single rule",
@@ -49,13 +49,13 @@ SETS: Mapping[str, str] = {
     "all": "all rules",
     "static": "position and word",
 }
-#: Bins of distances in tokens on each side, whose widths double; the last has all that are farther.
+#: Bins of distances in tokens on each side; widths double, the last bin has all larger distances.
 BINS = ((1, 1), (2, 2), (3, 4), (5, 8), (9, None))
-#: Parts of the variance of the scores that are drawn; constants have none.
+#: Drawn parts of the variance of the scores; constants have no variance.
 PARTS = ("position", "word", "position and word", "context")
-#: Roles below the table that are named, those with the largest bias.
+#: Most roles named below the table: those with the largest bias.
 MOST_SMALLER = 6
-#: Parts of the tab below its first window, as a link names them -> their titles.
+#: Ids of the parts below the first window of the tab -> their titles.
 SECTIONS: Mapping[str, str] = {
     "role-sentences": "Evidence",
     AGAINST: "What speaks against it",
@@ -121,23 +121,23 @@ class RolePanel:
     does
         What the head does, in a sentence.
     agreement, rand_index
-        Of the two halves of the sentences.
+        How well the two halves of the sentences agree on roles.
     shares
-        Roles with at least `LEAST_LISTED`, the largest first, then all smaller ones as one, and last what is not explained.
+        Roles with at least `LEAST_LISTED`, the largest first, then all smaller roles as one, and last the unexplained share.
     smaller
-        Roles below `LEAST_LISTED` that the test finds, those of grammar at the same distance too; the largest bias first.
+        Roles below `LEAST_LISTED` that the test finds, roles of grammar also at the same distance; the largest bias first.
     random_found
         A sentence on the tests with random weights; empty where the ingest had no weights.
     sight
-        What a token of the model does not see, see `dashboard.ui.text.sight`.
+        A sentence on the tokens that a token of the model does not see, see `dashboard.ui.text.sight`.
     scores, judged
-        Of each of `SETS`, and the sentences that they are judged on.
+        Scores of each set in `SETS`, and the sentences that they are judged on, in words.
     variance
         Share of the variance of the scores by part.
     distances
         Share of the attention by distance, see `distance_shares`.
     evidence, choices
-        The role whose sentences are shown, and those to choose from with their titles.
+        The role whose sentences are shown, and the roles to choose from -> their titles.
     files
         The beginning of the URLs of the corpus' files.
     """
@@ -160,7 +160,7 @@ class RolePanel:
 
 
 def role_panel(shown: RolePanel | Unmade, later: Mapping[str, html.Div]) -> list[object]:
-    """The tab Role of page Head, with its parts that are computed later by their names."""
+    """The tab Role of page Head; `later` has its deferred parts by their names."""
     if isinstance(shown, Unmade):
         return [html.H2("Roles of this head"), unmade_line(shown)]
     dictionary = html.Div(_title("role-pairs"), className="role-heading")
@@ -169,7 +169,7 @@ def role_panel(shown: RolePanel | Unmade, later: Mapping[str, html.Div]) -> list
 
 
 def read_role_panel(corpus: Corpus, state: LinkState, ingest: IngestProgress | None) -> RolePanel | Unmade:
-    """Everything that the tab shows at once; where the store has no roles, how to get them."""
+    """Everything that the tab shows at once; where the store has no roles, how to get roles."""
     head = {"layer": state.layer, "head": state.head}
     try:
         roles, rules = corpus.roles.isel(head), corpus.rules.isel(head)
@@ -209,7 +209,7 @@ def _judged_on(rules: xr.Dataset) -> str:
 def distance_shares(profile: NDArray[np.float64]) -> dict[str, float]:
     """Shares of the attention by distance, from the farthest back to the farthest ahead.
 
-    `profile` (offset,) has every offset from the largest back to the largest ahead; the two ends stand for all farther ones.
+    `profile` (offset,) has every offset from the farthest back to the farthest ahead; the two ends stand for all larger distances.
     """
     here = len(profile) // 2
     back, ahead = (
@@ -245,7 +245,7 @@ def _score(rules: xr.Dataset, name: str) -> RuleScore:
 
 
 def draw_role_panel(shown: RolePanel) -> list[object]:
-    """The tab without the sentences of the evidence and the dictionary."""
+    """The tab without its deferred parts: the evidence and the dictionary."""
     state = shown.state
     of_head = f"{state.layer}/{state.head}"
     return [
@@ -289,7 +289,7 @@ def draw_role_panel(shown: RolePanel) -> list[object]:
 
 
 def draw_roles(shown: RolePanel) -> list[object]:
-    """What the tab says of roles, rules and distances, without what changes it or asks the server."""
+    """Roles, rules and distances of the tab, without controls, links and files, which need the server."""
     return [
         html.P(beyond_chance((*shown.shares, *shown.smaller), shown.state.threshold)),
         *_agreement(shown),
@@ -304,7 +304,7 @@ def draw_roles(shown: RolePanel) -> list[object]:
 
 
 def _title(section: str) -> html.H2:
-    """The heading of a part that a link of this tab leads to."""
+    """The heading of a part of the tab, with the id that links lead to."""
     return html.H2(SECTIONS[section], id=section)
 
 
@@ -316,7 +316,7 @@ def _contents(state: LinkState) -> html.P:
 
 
 def _agreement(shown: RolePanel) -> list[object]:
-    """How well both halves agree; nothing where one of them has no word."""
+    """A line on how well both halves agree on roles; nothing where one half has no word."""
     if np.isnan(shown.agreement):
         return []
     about = info("agreement", _AGREEMENT.format("unknown" if np.isnan(shown.rand_index) else decimal(shown.rand_index)))
@@ -344,7 +344,7 @@ def _shares(shown: RolePanel) -> html.Table:
 
 
 def _smaller(shown: RolePanel) -> list[object]:
-    """Roles that the test finds below the table, each opens its sentences."""
+    """A line of the roles that the test finds below 2%; a click on a role opens its sentences."""
     if not shown.smaller:
         return []
     named = [
@@ -374,7 +374,7 @@ def _share_row(role: RoleShare, threshold: str) -> html.Tr:
 
 
 def _tested(role: RoleShare, threshold: str) -> list[html.Div]:
-    """The bias of a role, and below it what the tests say; nothing of what is no single role."""
+    """The bias of a role, and below it the results of its tests; nothing for a row that is not a single role."""
     test = role.test
     if test is None:
         return [html.Div("not tested", className="between")] if role.name in RULES else []
@@ -405,7 +405,7 @@ def _scores(shown: RolePanel) -> html.Table:
 
 
 def _distances(shares: Mapping[str, float]) -> html.Div:
-    """A column for each bin, as high as its share of the largest."""
+    """A chart with a column for each bin of distances; the largest bin has the full height."""
     most = max(shares.values())
     columns = [
         html.Div(
@@ -424,7 +424,7 @@ def _distances(shares: Mapping[str, float]) -> html.Div:
 
 
 def _short(name: str) -> str:
-    """A bin below its column, where a side says whether it is back or ahead: `5-8`, `9+`."""
+    """The label of a bin below its column, without back or ahead: `5-8`, `9+`."""
     return name.removesuffix(" back").removesuffix(" ahead").replace(" to ", "-").replace(" or more", "+")
 
 

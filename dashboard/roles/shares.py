@@ -25,7 +25,7 @@ from store.repository.errors import NotIngested
 from store.repository.ingest_status import IngestProgress
 from store.schema.model import head_name
 
-#: Kinds of roles in the order of every bar -> where the attention goes, in words.
+#: Kinds of roles in the order of the bars -> where their attention goes, in words.
 KINDS: Mapping[str, str] = {
     "sinks": "special tokens",
     "position": "a position relative to the token",
@@ -36,7 +36,7 @@ KINDS: Mapping[str, str] = {
     UNEXPLAINED: "not explained",
 }
 NO_ROLE = "no role that a test finds"
-#: Roles whose titles are too long for the corner of a panel -> what stands there.
+#: Roles with titles too long for the corner of a panel -> their short titles.
 TAGS: Mapping[str, str] = {
     REST: "specials",
     "previous": "previous",
@@ -69,7 +69,7 @@ TAGS: Mapping[str, str] = {
     "antecedent": "antecedent",
     "even": "evenly",
 }
-#: Roles that Overview lists, those of most heads first.
+#: Number of roles that Overview lists in full.
 LISTED = 8
 _ABOUT = (
     "The attention of a head is fitted as a mixture of rules: next token, commas, the verb of a subject and so on. A rule sees the "
@@ -90,16 +90,16 @@ TESTED_ROLE = f"Heads in which a test finds the role. {_TESTS}"
 
 @dataclass(frozen=True)
 class RoleShares:
-    """What every head does.
+    """Roles of every head, with shares and tests.
 
     Attributes
     ----------
     kinds
         Kind of each role: (role,); the last role is what no role explains.
     share
-        Of the attention of words: (role, layer, head).
+        Share of the attention of words that each role explains: (role, layer, head).
     wording
-        Of each head: (layer, head), "next token 81%, itself 9%".
+        The largest shares of each head in words, "next token 81%, itself 9%": (layer, head).
     between_words, even
         Shares of the attention between words that the roles explain, and that even attention explains, means over heads.
     judged
@@ -110,7 +110,7 @@ class RoleShares:
         How many times as much attention the words of a role get as other words: (tested role, layer, head); NaN where the
         corpus has no such words.
     found
-        Where the test finds the role, those of grammar also against other words at the same distance: (tested role, layer, head).
+        Whether the test finds the role, a role of grammar also at the same distance: (tested role, layer, head).
     """
 
     kinds: NDArray[np.str_]
@@ -125,7 +125,7 @@ class RoleShares:
 
     @property
     def are_known(self) -> bool:
-        """False where no sentence of the fit has words."""
+        """Whether the shares are known; False where no sentence of the fit has words."""
         return bool(np.isfinite(self.share).all())
 
     @cached_property
@@ -135,7 +135,7 @@ class RoleShares:
 
     @cached_property
     def clearest(self) -> NDArray[np.intp]:
-        """Of the roles found in a head the one with the largest bias, by its place in `tested`; -1 without any: (layer, head)."""
+        """Index in `tested` of each head's found role with the largest bias, -1 without a found role: (layer, head)."""
         largest = np.where(self.found, self.bias, -1)
         return np.where(self.found.any(axis=0), largest.argmax(axis=0), -1)
 
@@ -153,7 +153,7 @@ class RoleShares:
         return self.tested[place] if place >= 0 else ""
 
     def with_role(self, role: str) -> NDArray[np.bool_]:
-        """In which heads the role is found, in none one that is not tested: (layer, head)."""
+        """Whether the role is found in each head: (layer, head), all False for an untested role."""
         return self.found[self.tested.index(role)] if role in self.tested else np.zeros(self.clearest.shape, bool)
 
     def heads_of(self, role: str) -> list[tuple[int, int]]:
@@ -165,14 +165,14 @@ class RoleShares:
         return [(int(layer), int(head)) for layer, head in heads[order]]
 
     def clearest_head(self, role: str) -> tuple[int, int]:
-        """Of the heads in which a found role is the clearest, that with the largest bias; where there are none, of all with the role."""
+        """The head with the largest bias among those whose clearest role this is; without such heads, among all with the role."""
         heads = self.heads_of(role)
         own = (head for head in heads if self.clearest[head] == self.tested.index(role))
         return next(own, heads[0])
 
     @property
     def found_roles(self) -> list[str]:
-        """Roles that are found in a head, that with the largest bias first."""
+        """Roles that are found in at least one head, the role with the largest bias first."""
         largest = np.where(self.found, self.bias, -1).max(axis=(1, 2))
         order = np.argsort(-largest, kind="stable")
         return [self.tested[place] for place in order if largest[place] >= 0]
@@ -203,18 +203,18 @@ def shares_of(corpus: Corpus) -> RoleShares:
 
 
 def kind_number(kind: str) -> int:
-    """The number of the class of a kind of roles, `kind-0` and so on (assets/overview.css)."""
+    """The number of a kind of roles in its class, `kind-0` and so on (assets/overview.css)."""
     return list(KINDS).index(kind)
 
 
 def groups_by_kind(shares: RoleShares, size: int) -> list[DotGroup]:
-    """Heads by the kind of their clearest role, with dots of that size; first those without one."""
+    """Heads grouped by the kind of their clearest role, with dots of `size`; heads without a role come first."""
     kinds = np.array([*(RULES[role].kind for role in shares.tested), ""])[shares.clearest]
     return dot_groups(kinds, KINDS, KIND_COLOURS, size=size, without=NO_ROLE)
 
 
 def read_shares(corpus: Corpus, running: IngestProgress | None) -> RoleShares | Unmade:
-    """The shares of a corpus; where it has none, how to get them."""
+    """The shares of a corpus; where it has no roles, how to get them."""
     try:
         shares = shares_of(corpus)
     except NotIngested as error:
@@ -223,7 +223,7 @@ def read_shares(corpus: Corpus, running: IngestProgress | None) -> RoleShares | 
 
 
 def known_shares(corpus: Corpus) -> RoleShares | None:
-    """The shares of a corpus; None where it has none, for pages that do without."""
+    """The shares of a corpus; None where it has no roles, for pages that do without roles."""
     shares = read_shares(corpus, None)
     return None if isinstance(shares, Unmade) else shares
 
@@ -235,12 +235,12 @@ def role_choice(state: LinkState, shares: RoleShares, label: str) -> html.Div:
 
 
 def role_titles(shares: RoleShares | None) -> list[str]:
-    """The title of a column of roles; none of a store without roles."""
+    """The title of a table's column of roles; empty for a store without roles."""
     return ["clearest role"] if shares else []
 
 
 def role_cells(shares: RoleShares | None, layer: int, head: int) -> list[html.Td]:
-    """The clearest role of a head with the colour of its kind, for that column; empty of a head without one."""
+    """The cell of a head in the column of roles: its clearest role with the colour of the kind; an empty cell without a role."""
     if shares is None:
         return []
     place, does = int(shares.clearest[layer, head]), summary(shares, layer, head)
@@ -251,7 +251,7 @@ def role_cells(shares: RoleShares | None, layer: int, head: int) -> list[html.Td
 
 
 def stacked_bar(shares: Sequence[float]) -> html.Div:
-    """Shares of the kinds as one bar; a reader of it is told by what it stands in."""
+    """Shares of the kinds as one bar; the element around it has the text for screen readers."""
     parts = [
         html.Span(className=f"kind-{number}", style={"width": f"{100 * share:.1f}%"})
         for number, share in enumerate(shares)
@@ -261,7 +261,7 @@ def stacked_bar(shares: Sequence[float]) -> html.Div:
 
 
 def _kinds_legend() -> html.Div:
-    """The colour of every kind; a click shows it alone in the grid that follows (assets/web/chart.mjs)."""
+    """A legend of the kinds; a click shows a kind alone in the grid that follows (assets/web/chart.mjs)."""
     return html.Div([_kind_chip(number, title) for number, title in enumerate(KINDS.values())], className="legend")
 
 
@@ -272,7 +272,7 @@ def _kind_chip(number: int, title: str) -> html.Button:
 
 
 def role_grid(state: LinkState, shown: RoleShares) -> html.Div:
-    """What every head does, layers down and heads across: a bar of its kinds in each cell, which opens the head."""
+    """A grid of all heads, layers down and heads across: each cell has the bar of a head and opens the head."""
     layers, heads = shown.clearest.shape
     top = [html.Th(f"H{head}", scope="col") for head in range(heads)]
     rows = [
@@ -292,12 +292,12 @@ def _cell(state: LinkState, shown: RoleShares, layer: int, head: int) -> html.Td
 
 
 def described(shown: RoleShares, layer: int, head: int) -> str:
-    """The name of a head, and what it does."""
+    """The name of a head and a summary of what it does."""
     return f"{head_name(layer, head)}: {summary(shown, layer, head)}"
 
 
 def summary(shown: RoleShares, layer: int, head: int) -> str:
-    """What a head does in one line: its shares, what is not explained, and its clearest role."""
+    """A summary of a head in one line: its shares, the unexplained share, and its clearest role."""
     rest = f"{100 * shown.share[-1, layer, head]:.0f}% not explained"
     place = int(shown.clearest[layer, head])
     role = (
@@ -309,7 +309,7 @@ def summary(shown: RoleShares, layer: int, head: int) -> str:
 
 
 def what_heads_do(state: LinkState, shown: RoleShares) -> list[object]:
-    """How much the roles explain, the roles that tests find with the clearest head of each, and the grid of all heads."""
+    """The section on what heads do: the explained share, the grid of all heads, and the found roles with their clearest heads."""
     mean = shown.of_kinds.mean(axis=(1, 2))
     by_share = sorted(zip(list(KINDS)[:-1], mean[:-1].tolist(), strict=True), key=lambda kind: -kind[1])
     parts = ", ".join(f"{100 * share:.0f}% goes to {KINDS[kind]}" for kind, share in by_share if share >= 0.005)
@@ -346,7 +346,7 @@ def what_heads_do(state: LinkState, shown: RoleShares) -> list[object]:
 
 
 def _role(state: LinkState, shown: RoleShares, role: str) -> html.Li:
-    """A role with the number of heads in which it is found, and the clearest of them."""
+    """A list entry of a role: the number of heads in which it is found, and its clearest head."""
     heads = shown.heads_of(role)
     layer, head = shown.clearest_head(role)
     count = dcc.Link(many(len(heads), "head"), href=state.on("heads").with_(does=role).href)

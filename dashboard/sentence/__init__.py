@@ -1,1 +1,1 @@
-"""One sentence: what its model sees, and what is shown of it."""
+"""One sentence: queries, keys and attention by the model, and the page that shows them."""

@@ -1,4 +1,4 @@
-"""What arrives at the tokens of a sentence by methods that need the model: where they cannot run, and their numbers.
+"""What arrives at the tokens of a sentence, by methods that need the model: their numbers, or why a method cannot run.
 
 The process that has the model computes them (`checkpoint.py`): a worker of the server has no torch.
 """
@@ -19,7 +19,7 @@ from dashboard.web.served_store import ServedStore
 from dashboard.web.state import LinkState, Rollout
 from store import Corpus
 
-#: Views that show no attention weights, so that no method is asked for.
+#: Views without attention weights: they need no method.
 _WITHOUT_WEIGHTS = ("neuron", "positions", "mixing")
 _NO_TORCH = (
     "{} needs PyTorch, which this server lacks. Install the extra `ingest` on the server, or choose another method."
@@ -29,7 +29,7 @@ _OTHER_LAYERS = "{} holds for models with the layers of BERT, and this one is a 
 
 
 def lacking(corpus: Corpus, sentence: Sentence, how: Rollout) -> str:
-    """Why what a link shows in place of attention cannot be computed, as a sentence; empty where it can."""
+    """Why the method or rollout of a link cannot be computed, as a sentence; empty where it can."""
     return cannot_run(corpus, sentence, how) if how in MODEL_METHODS else sentence.lacks_rollout(how)
 
 
@@ -47,13 +47,13 @@ def cannot_run(corpus: Corpus, sentence: Sentence, method: str, *, has_torch: bo
 
 
 def _size(sentence: Sentence) -> tuple[int, int]:
-    """Layers and features of the model."""
+    """Numbers of layers and of features of the model."""
     layers, heads, _, channels = sentence.query.shape
     return layers, heads * channels
 
 
 def decomposed(served_store: ServedStore, corpus: Corpus, sentence: Sentence, method: str) -> Sentence:
-    """A sentence as the model encodes it now, with the numbers of a method. Raises a `Refusal` where the method cannot run."""
+    """The sentence, encoded now by the model, with the numbers of a method. Raises a `Refusal` where the method cannot run."""
     if problem := cannot_run(corpus, sentence, method):
         raise Refusal(problem)
     encoded = served_store.service(TypedSentences).change(corpus, sentence, _by(method))
@@ -63,7 +63,7 @@ def decomposed(served_store: ServedStore, corpus: Corpus, sentence: Sentence, me
 
 
 def _by(method: str) -> Change:
-    """Nothing is changed; what a method gives is asked for."""
+    """The request for a method's numbers, without a change of heads."""
     return Change(products=False, method=method)
 
 
@@ -76,16 +76,16 @@ def requested_sentence(served_store: ServedStore, corpus: Corpus, index: int | N
 
 
 def with_arrival(served_store: ServedStore, corpus: Corpus, sentence: Sentence, how: Rollout | None) -> Sentence:
-    """The sentence with what a link shows in place of attention, where that needs the model."""
+    """The sentence with the numbers of the link's method; unchanged where no method needs the model."""
     if how is None or how not in MODEL_METHODS:
         return sentence
     return replace(sentence, decomposed=decomposed(served_store, corpus, sentence, how).decomposed)
 
 
 def waits(context: Context) -> bool:
-    """Whether the page waits for the model before it shows its sentence: to encode it, or for the method of the link.
+    """Whether the page waits for the model before it shows its sentence: to encode the sentence, or to run the link's method.
 
-    For a method where the model is to be loaded first, or the sentence is so long that it takes a while.
+    It waits for a method where the model is not loaded yet, or where the method takes long on so long a sentence.
     """
     corpus, state = context.corpus, context.state
     typed = context.served_store.service(TypedSentences)
@@ -104,6 +104,6 @@ def waits(context: Context) -> bool:
 
 
 def run_method(served_store: ServedStore, corpus: Corpus, sentence: Sentence, state: LinkState) -> None:
-    """Compute what a link shows in place of attention. Raises a `Refusal` where that fails."""
+    """Run the method of a link, if it has one. Raises a `Refusal` where the method fails."""
     if state.rollout in MODEL_METHODS and state.show not in _WITHOUT_WEIGHTS:
         with_arrival(served_store, corpus, sentence, state.rollout)

@@ -1,4 +1,4 @@
-"""What is changed in a model, heads that do nothing or attend otherwise, and what differs downstream in a sentence."""
+"""A change of a model (heads that do nothing or attend otherwise), and the differences downstream in a sentence."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from store.kernels.attention import softmax
 from store.kernels.bias import EVERY_KEY, Mask
 from store.kernels.heads import row_divergence
 
-#: Most pairs of a head that are listed, and the smallest change of a weight that is one.
+#: Most listed pairs of a head, and the smallest change of weight of a listed pair.
 LISTED, LEAST = 5, 0.0005
-#: What a head does instead that depends on the sentence and the head.
+#: Replacements whose patterns depend on the sentence and the head.
 PREDICTED: tuple[Instead, ...] = ("mean", "rule", "patch")
 
 
@@ -26,22 +26,22 @@ class Change:
     Attributes
     ----------
     heads
-        Layer and head of each, 0-based.
+        Layer and head of each replaced head, 0-based.
     instead
-        `off`: no pattern, the head adds nothing; `even`: each key gets the same weight; `mean`: its mean pattern; `rule`: as
-        its rules predict; `patch`: as in another sentence.
+        `off`: no pattern, the head adds nothing; `even`: each key gets the same weight; `mean`: the head's mean pattern; `rule`:
+        the pattern that its rules predict; `patch`: its pattern in another sentence.
     predicted
-        Of the last three: the patterns (head, query_token, key_token) in float32.
+        Patterns (head, query_token, key_token) of `mean`, `rule` and `patch`, as bytes of float32.
     hidden
-        Positions of wordpieces whose loss is asked for: of a second pass, in which they are hidden. Empty where none is.
+        Positions of wordpieces that a second pass hides to measure their loss. Empty without a second pass.
     unseen
-        As `predicted` in that pass; empty where it is the same.
+        `predicted` in the second pass; empty where it is the same.
     masks
-        Which keys queries see: of each layer. Empty where they see all.
+        The keys that queries see, by layer. Empty where queries see all keys.
     products
-        Whether what context mixing follows from is asked for: not of a sample, of which nobody sees it.
+        Whether the inner products for context mixing are computed: not for a sample, which nobody looks at.
     method
-        Of `dashboard.sentence.methods`, whose numbers are asked for; empty for none.
+        The method of `dashboard.sentence.methods` that runs; empty for no method.
     """
 
     heads: tuple[tuple[int, int], ...] = ()
@@ -54,7 +54,7 @@ class Change:
     method: str = ""
 
     def patterns(self, tokens: int, *, hiding: bool = False) -> dict[tuple[int, int], NDArray[np.float32]]:
-        """(layer, head) -> its weights (query_token, key_token) in a sentence of so many tokens; `hiding`: in the second pass."""
+        """(layer, head) -> replaced weights (query_token, key_token) in a sentence of `tokens` tokens; `hiding`: in the second pass."""
         if self.instead in PREDICTED:
             predicted = (hiding and self.unseen) or self.predicted
             weights = np.frombuffer(predicted, np.float32).reshape(-1, tokens, tokens).copy()
@@ -65,7 +65,7 @@ class Change:
         return {head: mask.even(tokens).astype(np.float32) for head, mask in zip(self.heads, masks, strict=True)}
 
     def is_later(self, layer: int, head: int) -> bool:
-        """Whether a head can attend otherwise: it is above one that is changed, and not changed itself."""
+        """Whether a head can attend otherwise because of the change: it is in a layer above a changed head and not changed itself."""
         return any(layer > changed for changed, _ in self.heads) and (layer, head) not in self.heads
 
 
@@ -122,13 +122,13 @@ def changed_pairs(before: Sentence, after: Sentence, layer: int, head: int) -> l
 
 
 def _both(before: Sentence, after: Sentence, layer: int) -> Iterator[tuple[slice, Floats, Floats]]:
-    """Which queries, and their weights (head, query_token, key_token) before and after, some at a time."""
+    """Weights (head, query_token, key_token) before and after of some queries at a time, after the rows of these queries."""
     for (rows, own), (_, other) in zip(*(each.all_rows(layer) for each in (before, after)), strict=True):
         yield rows, own, other
 
 
 class AnswerChange(NamedTuple):
-    """What a classifier calls an answer, and its probability before and after."""
+    """The name of a classifier's answer, and its probability before and after."""
 
     name: str
     before: float
@@ -136,7 +136,7 @@ class AnswerChange(NamedTuple):
 
 
 def answer_changes(before: Sentence, after: Sentence) -> list[AnswerChange]:
-    """The answers of a classifier, the likeliest before first; empty of another model."""
+    """The answers of a classifier, the likeliest before the change first; empty for another model."""
     if not before.answers or before.answer is None or after.answer is None:
         return []
     own, other = (softmax(each.astype(np.float64)).tolist() for each in (before.answer, after.answer))

@@ -28,14 +28,14 @@ from store.text import Window
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
-#: Stops of the colours of the sentence's own matrix, which stands beside this one (`assets/sentence/weights.mjs`).
+#: Colour stops of the matrix of the sentence, which stands beside this chart (`assets/sentence/weights.mjs`).
 _STOPS = (PALETTE["light"]["panel"], PALETTE["light"]["query"], "#00223D")
-#: As there, from no weight to 1 by the square root: most weights are small, and would all look alike.
+#: Colour scale of that matrix, from weight 0 to 1 by the square root: most weights are small, and would all look alike.
 SHADES = [((step / 16) ** 2, between(_STOPS, step / 16)) for step in range(17)]
-#: The bar beside the cells, and the room around them.
+#: The colour bar, and the margin of a chart.
 WEIGHT_BAR: Any = {"thickness": 10, "title": {"text": "weight"}, "tickvals": [0, 0.1, 0.25, 0.5, 1]}
 MARGIN = {"l": 44, "r": 8, "t": 6, "b": 38}
-#: Tokens of a sentence that can be named beside their rows.
+#: Up to this many tokens, rows and columns have the names of tokens.
 NAMED = 24
 #: Above this many tokens a cell is too narrow for its number, which is on hover and in the table.
 WRITTEN = 24
@@ -45,7 +45,7 @@ NAMED_PIECES = 60
 
 @dataclass(frozen=True)
 class PositionLimits:
-    """Sentences at most, from the first on (a uniform sample), positions of each, and tokens of a batch with its padding."""
+    """Most sentences, from the first (a uniform sample), most positions of each, and most tokens of a batch with padding."""
 
     sentences: int = 1_000
     positions: int = 64
@@ -62,13 +62,13 @@ class PositionMeans:
     Attributes
     ----------
     mean
-        Mean over the sentences that have both positions: (query_position, key_position).
+        Mean attention weight over the sentences that have both positions: (query_position, key_position).
     count
-        How many sentences these are, never 0: (query_position, key_position).
+        Number of sentences that have both positions, never 0: (query_position, key_position).
     sentences
         Number of sentences averaged over.
     longest
-        Tokens of the longest of them; positions beyond `mean` are left out.
+        Tokens of the longest of these sentences; positions beyond `mean` are left out.
     """
 
     mean: Floats
@@ -79,7 +79,7 @@ class PositionMeans:
 
 @cached
 def position_means(corpus: Corpus, layer: int, head: int, limits: PositionLimits = LIMITS) -> PositionMeans:
-    """Means over the first sentences of the corpus."""
+    """Mean attention weights of a head by position, over the first sentences of the corpus."""
     starts, sizes = (
         corpus.sentences[name].values[: limits.sentences].astype(np.int64) for name in ("row_start", "row_size")
     )
@@ -94,7 +94,7 @@ def position_means(corpus: Corpus, layer: int, head: int, limits: PositionLimits
 
 
 def position_table(corpus: Corpus, layer: int, head: int) -> Table:
-    """A row for each pair of positions: the mean weight, and how many sentences have both."""
+    """A row for each pair of positions: the mean weight, and the number of sentences that have both."""
     means = position_means(corpus, layer, head)
     query, key = np.indices(means.mean.shape).reshape(2, -1)
     return {
@@ -106,10 +106,10 @@ def position_table(corpus: Corpus, layer: int, head: int) -> Table:
 
 
 def _batches(sizes: Rows, tokens: int) -> Iterator[Rows]:
-    """Sentences of similar length together in batches of so many tokens, padding included, the shortest first, so that there is little padding."""
+    """Batches of at most `tokens` tokens with padding, the shortest sentences first: similar lengths need little padding."""
     order = np.argsort(sizes, kind="stable")
     while len(order):
-        # The last of a batch is the longest: as many as fit at that length.
+        # The last sentence of a batch is the longest: the batch holds as many as fit at that length.
         fit = np.arange(1, len(order) + 1) * sizes[order] <= tokens
         count = max(1, int(fit.sum()))
         yield order[:count]
@@ -124,7 +124,7 @@ def _add(
     sizes: Rows,
     bias: AttentionBias | None,
 ) -> None:
-    """Add the sum of the patterns of some sentences, up to the last counted position."""
+    """Add the patterns of some sentences to `total`, up to the last counted position."""
     offset = np.arange(int(sizes.max()))
     real = offset < sizes[:, None]
     rows = starts[:, None] + np.minimum(offset, sizes[:, None] - 1)
@@ -135,14 +135,14 @@ def _add(
 
 
 def _sentences_with_both(sizes: Rows, positions: int) -> NDArray[np.int64]:
-    """Sentences longer than both positions: (query_position, key_position)."""
+    """Number of sentences that have both positions: (query_position, key_position)."""
     longer = (sizes[:, None] > np.arange(positions)).sum(axis=0)
     return np.minimum.outer(longer, longer)
 
 
 @dataclass(frozen=True)
 class ShownMeans:
-    """The means of a head: its name, in words what they are over, and the URL of their numbers."""
+    """The means of a head by position: name of the head, the averaged sentences in words, and the URL of the numbers."""
 
     means: PositionMeans
     name: str
@@ -151,7 +151,7 @@ class ShownMeans:
 
 
 def read_positions(corpus: Corpus, layer: int, head: int, limits: PositionLimits = LIMITS) -> ShownMeans:
-    """Those of a head."""
+    """The means of a head by position."""
     means = position_means(corpus, layer, head, limits)
     over = f"Mean weight over the first {means.sentences:,} of {all_of(corpus, 'sentence')}"
     return ShownMeans(
@@ -160,7 +160,7 @@ def read_positions(corpus: Corpus, layer: int, head: int, limits: PositionLimits
 
 
 def positions(shown: ShownMeans, *, beside_matrix: bool) -> list[object]:
-    """The mean pattern of a head as a heat map; `beside_matrix`: a sentence's matrix is shown beside it."""
+    """The mean pattern of a head as a heat map; `beside_matrix` says whether a sentence's matrix stands beside it."""
     means, name, over = shown.means, shown.name, shown.over
     scale = "; on the colour scale of the sentence's matrix" if beside_matrix else ""
     caption = f"{over}, for each cell those with both positions{_cut(means)}{scale}. "
@@ -199,7 +199,7 @@ def position_figure(means: PositionMeans) -> go.Figure:
 
 
 def head_positions(points: ShownPoints) -> list[object]:
-    """The tab Positions of page Head: both; without a selected token the mean alone."""
+    """The tab Positions of page Head: the sentence of the selected token, if any, and the means by position."""
     corpus, state = points.corpus, points.state
     means = read_positions(corpus, state.layer, state.head)
     of_sentence = [] if state.token is None else _draw_sentence_of_token(corpus, state, state.token)
@@ -228,7 +228,7 @@ def _draw_sentence_of_token(corpus: Corpus, state: LinkState, token: int) -> lis
 
 
 def _part(window: Window) -> str:
-    """Which part of a long sentence is shown."""
+    """A remark on the shown part of a long sentence; empty where all is shown."""
     return "" if window.is_whole else f"{window.name.capitalize()}; page Sentence shows the others. "
 
 
@@ -268,14 +268,14 @@ def sentence_figure(
 
 
 def _frame(position: int, ends: tuple[int, int], role: str) -> dict[str, Any]:
-    """Round the row or the column of a position."""
+    """The frame around the row or the column of a position."""
     own, others = (position - 0.5, position + 0.5), (ends[0] - 0.5, ends[1] - 0.5)
     (x0, x1), (y0, y1) = (others, own) if role == "query" else (own, others)
     return {"type": "rect", "x0": x0, "x1": x1, "y0": y0, "y1": y1, "line": {"color": "#D55E00", "width": 2}}
 
 
 def mixing_figure(values: NDArray[np.floating[Any]], wordpieces: Sequence[str], first: int = 0) -> go.Figure:
-    """The figure of shares (layer, token); `first` is the position of the first token."""
+    """A heat map of mixing ratios (layer, token); `first` is the position of the first token."""
     layers, tokens = values.shape
     names_of_cells = np.broadcast_to(np.array([*map(as_label, wordpieces)], object), values.shape)
     heat: Any = go.Heatmap(

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from ingest.encode.hooked_model import Vectors
     from ingest.text.tokenizer import Pair, Tokens
 
-#: Most characters of a text, and of the second of a pair.
+#: Most characters of each text of a pair.
 MOST_CHARACTERS = 5_000
-#: Bytes of a wordpiece in a sentence beside its numbers: two texts, flags, word.
+#: Bytes of a sentence for each wordpiece, without its arrays: two texts, flags, word.
 BESIDE_NUMBERS = 256
-#: What an encoder is asked for: a model that reads so many wordpieces, a text or a pair; and what is changed in it.
+#: Requests to an encoder: a model, cut at a number of wordpieces, and the texts; `Changed` also has a change of heads.
 Request = tuple[CorpusModel, str, str]
 Changed = tuple[CorpusModel, str, str, Change]
 log = logging.getLogger("headscape")
@@ -37,14 +37,14 @@ log = logging.getLogger("headscape")
 
 @dataclass(frozen=True, eq=False)
 class Traced:
-    """What a method needs of a pass of the model, so that it runs while the model encodes other sentences."""
+    """Arrays of a forward pass that a method needs, so that the method runs while the model encodes other sentences."""
 
     method: str
     layers: "Sequence[TracedLayer]"
     answer: "Answer | None"
 
     def decomposed(self, tell: Tell = lambda _step: None, has_left: Callable[[], bool] = lambda: False) -> Decomposed:
-        """What the method gives. `tell` is told the layer, many times in each; it ends where `has_left` says that the reader has left."""
+        """The numbers of the method. It tells its layer to `tell` many times, and raises `ReaderLeft` once `has_left` is true."""
         from ingest.encode.decomposition import decompose_answer, shares_by
 
         title, count = MODEL_METHODS[self.method].title, len(self.layers)
@@ -66,16 +66,16 @@ class Traced:
 
 
 class Encoded(NamedTuple):
-    """A sentence that the model has read, and what the method that was asked for needs of that; None where none was."""
+    """A sentence that the model has encoded, and the trace for the requested method; None where no method is requested."""
 
     sentence: Sentence
     traced: Traced | None
 
 
 def longest_typed(corpus: Corpus, *, budget: int = BUDGET) -> int:
-    """Wordpieces of a typed text that are read, of a model that reads as many; never fewer than of the corpus' sentences.
+    """Most wordpieces of a typed text, if the model reads as many; never fewer than of the corpus' sentences.
 
-    As many as a cache holds the vectors of: a longer sentence would be encoded again for every part of a page.
+    The cache holds the vectors of this many: a longer sentence would be encoded again for every part of a page.
     """
     vectors = 2 * corpus.layers * corpus.heads * corpus.query.sizes["channel"]
     of_layers = corpus.layers * (count_products(corpus.heads) + corpus.heads + len(RATIOS))
@@ -85,18 +85,18 @@ def longest_typed(corpus: Corpus, *, budget: int = BUDGET) -> int:
 
 
 def request_for(corpus: Corpus, text: str, second: str, most: int | None) -> Request:
-    """To encode at most so many wordpieces of a text; by default as many as are read of a typed one."""
+    """The request to encode at most `most` wordpieces of a text; by default as many as of a typed text."""
     model = CorpusModel.of(corpus).cut_at(longest_typed(corpus) if most is None else most)
     return model, readable(text), readable(second)
 
 
 def change_request(corpus: Corpus, sentence: Sentence, change: Change) -> Changed:
-    """Of as many wordpieces as the sentence has: one of the corpus is cut sooner than a typed one."""
+    """The request to encode a sentence with a change, cut at its own wordpieces: a corpus cuts sentences sooner than typed texts."""
     return (*request_for(corpus, sentence.text, sentence.second, len(sentence.wordpieces)), change)
 
 
 def load(model: CorpusModel, make_model: "Callable[..., GuessingModel] | None" = None) -> "GuessingModel":
-    """The model, ready to run; a `Refusal` where it is not there, or another one. `make_model` is by default `GuessingModel`."""
+    """The model, ready to run; a `Refusal` where its checkpoint is missing or another one. `make_model`: by default `GuessingModel`."""
     _check_installed()
     from ingest.run.errors import IngestError
 
@@ -117,7 +117,7 @@ def load(model: CorpusModel, make_model: "Callable[..., GuessingModel] | None" =
 
 
 def _check_installed() -> None:
-    """Refuse where the server was installed without what runs a model."""
+    """Refuse on a server without PyTorch."""
     if not runs_models():
         raise Refusal(
             "To encode a sentence this server needs PyTorch, which it lacks. "
@@ -127,13 +127,13 @@ def _check_installed() -> None:
 
 
 def cannot_run(error: RuntimeError) -> Refusal:
-    """The `Refusal` of an error of torch, which it raises for whatever a device cannot do."""
+    """The `Refusal` for a RuntimeError of torch, which torch raises for whatever a device cannot do."""
     log.error("could not run a model", exc_info=error)
     return Refusal("The model cannot run now. Try again in a few seconds, or choose a sentence of the corpus.", 503)
 
 
 def encoded(model: "GuessingModel", text: str, second: str, change: Change, *, most: int | None = None) -> "Encoded":
-    """A sentence, or a pair, by a loaded model whose heads may be changed, cut at so many wordpieces; or a `Refusal`."""
+    """A sentence or a pair, encoded by a loaded model with a change of heads, cut at `most` wordpieces; or a `Refusal`."""
     first, other = text[:MOST_CHARACTERS], second[:MOST_CHARACTERS]
     pair = _tokenized(model, first, other, most)
     tokens = pair.tokens
@@ -185,7 +185,7 @@ def _check_vectors(model: "GuessingModel", tokens: "Tokens") -> None:
 
 
 def _run(model: "GuessingModel", pair: "Pair", change: Change) -> "tuple[Vectors, float | None, Traced | None]":
-    """What the model makes of the sentence, the loss of its hidden wordpieces where it is asked for and known, and what a method needs."""
+    """Vectors of the sentence, the loss of its hidden wordpieces where it is requested and known, and the trace for a method."""
     if change.method:
         _check_length(model, change.method, len(pair.tokens.token_id))
     try:
@@ -195,12 +195,12 @@ def _run(model: "GuessingModel", pair: "Pair", change: Change) -> "tuple[Vectors
             return model.outputs(capture), None, _traced(model, capture, change.method)
         vectors = model.run(pair.tokens, pair.token_type, patterns, products=change.products)
         return vectors, _hidden_loss(model, pair, change), None
-    except RuntimeError as error:  # torch's for whatever a device cannot do, such as having no memory left
+    except RuntimeError as error:  # of torch, for whatever a device cannot do, such as out of memory
         raise cannot_run(error) from error
 
 
 def _check_length(model: "GuessingModel", method: str, tokens: int) -> None:
-    """Refuse a sentence that a method takes too long for."""
+    """Refuse a sentence that is too long for a method."""
     known, hooked = MODEL_METHODS[method], model.hooked
     most = known.longest(hooked.layers, hooked.heads * hooked.channels)
     if tokens > most:
@@ -208,7 +208,7 @@ def _check_length(model: "GuessingModel", method: str, tokens: int) -> None:
 
 
 def _traced(model: "GuessingModel", capture: "Capture", method: str) -> "Traced":
-    """What a method needs of a pass; a `Refusal` of a model with other layers."""
+    """The trace of a pass for a method; a `Refusal` of a model with other layers."""
     from ingest.encode.decomposition import Answer, traced
     from ingest.run.errors import IngestError
 
@@ -234,10 +234,10 @@ def check_words(present: bool, which: str) -> None:
 
 
 def readable(text: str) -> str:
-    """The part of a text that is read, and one character more where it is longer; empty for a blank text.
+    """The part of a text that is read, with one more character of a longer text; empty for a blank text.
 
-    Two surrogates that are a pair, as JSON of other programs may hold them, become their character; a lone one, which UTF-8 cannot
-    hold, a question mark.
+    A pair of surrogates, as in JSON of other programs, becomes its character. A lone surrogate, which UTF-8 cannot hold, becomes a
+    question mark.
     """
     joined = text[: 2 * (MOST_CHARACTERS + 1)].encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     return joined[: MOST_CHARACTERS + 1].encode("utf-8", "replace").decode() if text.strip() else ""

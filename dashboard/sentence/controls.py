@@ -1,7 +1,7 @@
-"""The controls of page Sentence: one row of those that most readers use, the others in groups that a button opens below it, and rulers.
+"""The controls of page Sentence: a row of the most used, groups of the others that a button opens below the row, and rulers.
 
-What is set in the closed groups stands at the button. Whether they are open, the tab remembers (assets/web/room.mjs). The rulers of a
-long sentence, on page Compare too, are its windows, and how much attention goes to keys outside of them.
+The button lists settings of the closed groups. The browser tab remembers whether groups are open (assets/web/room.mjs). The rulers of a
+long sentence, also on page Compare, show its windows and the share of attention to keys outside of them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -78,15 +78,15 @@ _SCALE = (
     "Which colour a weight has. Square root: most weights are small, and would all look alike. Largest shown and row: small weights "
     "stand out, but colours cannot be compared with those of another head. Logarithmic: each step is ten times the one before."
 )
-#: The id of the groups that the button opens.
+#: Id of the groups that the button opens.
 MORE = "more-controls"
 Floats = NDArray[np.float32]
-#: Parts of the strip at most, and shades of a part.
+#: Most parts of a ruler's strip, and number of shades of a part.
 PARTS, SHADES = 240, 100
 
 
 def sentence_inputs(state: LinkState) -> html.Div:
-    """Sentence A, and sentence B once there is a typed A; a narrow window shows both in a row of their own."""
+    """The fields for sentence A, and for B once A is typed; a narrow window shows both in a row of their own."""
     second = text_input("second", "Sentence B (optional)", "type, then Enter", state.second, 150)
     second.disabled = not state.text
     first = text_input("text", "Sentence A", "type your own, then Enter", state.text, 160)
@@ -96,9 +96,9 @@ def sentence_inputs(state: LinkState) -> html.Div:
 def main_controls(
     state: LinkState, layers: int, heads: int, shares: RoleShares | None = None, *, causal: bool = False
 ) -> list[Any]:
-    """The view, what it is of in a model of so many layers and heads, the sentences, and between which of them attention is shown.
+    """The choices of view, layer and head, the fields for sentences, and the direction of attention between them.
 
-    Where the roles of heads are known, heads are offered with their clearest ones.
+    `layers` and `heads` are numbers of the model. With known roles, each head is offered with its clearest role.
     """
     view = choice("show", "View", SHOWN, state.show, 120)
     if state.show == "mixing":
@@ -115,9 +115,9 @@ def main_controls(
 
 
 def _directions(state: LinkState, *, causal: bool) -> html.Div:
-    """From which sentence to which; without a second sentence they cannot be chosen, which is said.
+    """The choice of the direction of attention between two sentences; disabled with a remark where there is no pair.
 
-    Where no token sees a later one, no token of the first sentence sees the second.
+    In a causal model, no token of the first sentence sees the second sentence.
     """
     is_pair = bool(state.text and state.second)
     needed = "sentence B" if state.text else "sentences A and B"
@@ -136,16 +136,16 @@ def _directions(state: LinkState, *, causal: bool) -> html.Div:
 
 
 def control_row(controls: Sequence[Any], more: html.Div | None = None) -> html.Div:
-    """The one row; it scrolls where it is wider than the window, but for the button that opens the other controls.
+    """The row of controls; where it is wider than the window it scrolls, except the button for the other controls.
 
-    In a narrow window the typed sentences stand below what scrolls.
+    In a narrow window the fields for sentences stand below the scrolling row.
     """
     named: Any = {"role": "group", "aria-label": "Sentence and view"}
     return html.Div(html.Div([*controls, more], className="controls control-row", **named), className="control-place")
 
 
 def more_button(state: LinkState) -> html.Div:
-    """The button that opens the other controls, below what is set in them (assets/web/room.mjs)."""
+    """The button that opens the other controls, with their settings above it (assets/web/room.mjs)."""
     used = list(_in_use(state))
     opens: Any = {"aria-controls": MORE, "aria-expanded": "false", "data-opens": "controls"}
     text, title = f"More ({len(used)})" if used else "More", "; ".join(used)
@@ -155,7 +155,7 @@ def more_button(state: LinkState) -> html.Div:
 
 
 def _in_use(state: LinkState) -> Iterator[str]:
-    """What is set in the other controls and changes the shown view."""
+    """Settings of the other controls that change the shown view, in words."""
     if state.show == "matrix" and state.mean != "none":
         yield MEANS[state.mean]
     if state.show in OF_WEIGHTS and state.rollout:
@@ -182,13 +182,13 @@ def _left_out(state: LinkState) -> Iterator[str]:
 
 
 def more_groups(state: LinkState, shares: RoleShares | None, filters: Sequence[html.Fieldset]) -> html.Div:
-    """The other controls, in groups: which weights, in which colours; and which weights and tokens are left out."""
+    """The other controls in groups: the shown weights with their colours, and filters of weights and tokens."""
     groups = [*_weight_group(state, shares), *filters]
     return html.Div(groups, id=MORE, className="control-groups")
 
 
 def _weight_group(state: LinkState, shares: RoleShares | None) -> list[html.Fieldset]:
-    """Of what a matrix is, which weights, and their colours; single vectors and the whole corpus have no choice."""
+    """The choices of weights, of a matrix's mean and of colours; nothing in views without attention weights."""
     if state.show not in OF_WEIGHTS:
         return []
     colour = [_head_colour(state)] if shares and state.show == "head" and not state.rollout else []
@@ -199,7 +199,7 @@ def _weight_group(state: LinkState, shares: RoleShares | None) -> list[html.Fiel
 
 
 def _difference(state: LinkState) -> html.Div:
-    """What arrives less where a token looks; off where nothing arrives."""
+    """The switch that subtracts where a token looks from what arrives; disabled where nothing arrives."""
     control = switch("difference", "minus where it looks", options_of(state).difference)
     control.disabled = state.rollout in (None, "1")
     return explained(control, info("the difference", _DIFFERENCE))
@@ -211,7 +211,7 @@ def _head_colour(state: LinkState) -> html.Div:
 
 
 def filter_group(shown: ShownSentence) -> list[html.Fieldset]:
-    """Which weights and tokens are left out; nothing in a view of all tokens."""
+    """The filters of weights and tokens; nothing in view Mixing, which shows all tokens."""
     state = shown.state
     if state.show == "mixing":
         return []
@@ -229,10 +229,10 @@ def filter_group(shown: ShownSentence) -> list[html.Fieldset]:
 
 
 def _hidden_tokens(shown: ShownSentence) -> dmc.MultiSelect:
-    """The hidden tokens, each of which can be shown again."""
+    """The list of hidden tokens, from which a reader can show each again."""
     pieces, (queries, keys) = shown.sentence.wordpieces, shown.units
     hidden = [str(position) for position in shown.options.hide if position < len(pieces)]
-    # Of a long sentence those of the windows: a list of thousands takes seconds to open.
+    # A long sentence offers the tokens of its windows alone: a list of thousands takes seconds to open.
     offered = {position for unit in (*queries, *keys) for position in unit.positions} | set(shown.options.hide)
     within = range(len(pieces)) if is_short(shown.sentence) else sorted(offered.intersection(range(len(pieces))))
     return dmc.MultiSelect(
@@ -252,7 +252,7 @@ def _hidden_tokens(shown: ShownSentence) -> dmc.MultiSelect:
 
 
 def _hide(shown: ShownSentence) -> list[html.Button]:
-    """Hides the selected tokens (assets/sentence/views.mjs); there without a selection too, so that a click moves nothing."""
+    """The button that hides the selected tokens (assets/sentence/views.mjs); disabled without a selection: nothing moves."""
     if shown.state.show not in HIDING:
         return []
     named: Any = {"data-sentence": "hide"}
@@ -263,7 +263,7 @@ def _hide(shown: ShownSentence) -> list[html.Button]:
 
 
 def _mean(state: LinkState) -> dmc.Select:
-    """A rollout already is of the mean over heads: there it matters only whether layers are averaged."""
+    """The choice of a matrix's mean; a rollout is already a mean over heads, so it offers only a mean over layers."""
     if not state.rollout:
         return choice("mean", "Matrix of", MEANS, state.mean, 210)
     one, every = ("heads" if state.mean == "heads" else "none"), ("both" if state.mean == "both" else "layers")
@@ -281,7 +281,7 @@ def _is_of_one_head(state: LinkState) -> bool:
 
 
 def _head_choice(state: LinkState, heads: int, shares: RoleShares | None) -> dmc.Select:
-    """Heads of the layer with their clearest roles; of a mean over layers, by number alone."""
+    """The choice of a head, with clearest roles; for a mean over layers with numbers alone."""
     if shares is None or is_mean(state):
         return _number("head", "Head", list(map(str, range(heads))), state.head)
     roles = [shares.clearest_title(state.layer, head) for head in range(heads)]
@@ -290,14 +290,14 @@ def _head_choice(state: LinkState, heads: int, shares: RoleShares | None) -> dmc
 
 
 def _number(field: str, label: str, titles: Sequence[str], value: int, width: int = 72) -> dmc.Select:
-    """One of the layers or heads, which have these titles."""
+    """A choice of a layer or a head by number; `titles` are the options."""
     options = {str(number): title for number, title in enumerate(titles)}
     return choice(field, label, options, str(value), width, of_data=True)
 
 
 def _scale(state: LinkState) -> html.Div:
-    """Without value norms a weight is at most 1; with them the scale ends at the largest."""
-    is_off = state.show == "matrix" and options_of(state).difference  # it has colours of its own
+    """The choice of the colour scale: it ends at 1, or at the largest weight where value norms lift weights above 1."""
+    is_off = state.show == "matrix" and options_of(state).difference  # a difference has its own colours
     end = ", 0 to 1" if options_of(state).shares else ", 0 to largest"
     titles = {
         "root": f"square root{end}",
@@ -316,14 +316,14 @@ def _weight_choice(state: LinkState) -> html.Div:
 
 @dataclass(frozen=True)
 class KeyRuler:
-    """The window of the keys.
+    """The window of the keys, and the attention along the whole sentence.
 
     Attributes
     ----------
     outside
-        Share of the attention of the shown queries that goes to keys outside of the window, of all that are not hidden.
+        Share of the shown queries' attention that goes to keys outside of the window; hidden keys do not count.
     shades
-        How much of it goes to each part of the sentence, by square root: 0 to 100 is the largest.
+        Attention to each part of the sentence by the square root, 0 to 100; the largest part has 100.
     """
 
     window: Window
@@ -333,7 +333,7 @@ class KeyRuler:
 
 @dataclass(frozen=True)
 class Rulers:
-    """The windows of a long sentence; `keys` is None in a view without keys, `where` the layer of a view of all."""
+    """The windows of a long sentence; `keys` is None in a view without keys, `where` names the layer in a view of all layers."""
 
     state: LinkState
     queries: Window
@@ -350,13 +350,13 @@ def read_rulers(shown: ShownSentence) -> Rulers | None:
     if queries.is_whole and keys.is_whole:
         return None
     rows = mean_rows(shown.sentence, _shown_options(shown), **_heads_of(shown)).weights
-    # Of all layers it would take as long as all thumbnails.
+    # One layer: all layers would take as long as all thumbnails.
     where = f" in layer {state.layer}" if state.show == "model" else ""
     return Rulers(state, queries, key_ruler(rows, keys), where)
 
 
 def key_ruler(weights: Floats, window: Window) -> KeyRuler:
-    """The ruler of keys for weights (query, key) with every key, in the window or not."""
+    """The ruler of keys from weights (query, key) that have every key, in the window or not."""
     received = weights.sum(axis=0, dtype=np.float64)
     total = float(received.sum())
     outside = 1 - float(window.of(received).sum()) / total if total else 0.0
@@ -366,13 +366,13 @@ def key_ruler(weights: Floats, window: Window) -> KeyRuler:
 
 
 def _shown_options(shown: ShownSentence) -> PatternOptions:
-    """In the neuron view no token is hidden, and weights are attention."""
+    """The options of the shown weights; the neuron view hides no token and shows attention weights."""
     window, keywindow = (of.first for of in shown.windows)
     return PatternOptions(window=window, keywindow=keywindow) if shown.state.show == "neuron" else shown.options
 
 
 def _heads_of(shown: ShownSentence) -> dict[str, Any]:
-    """Of which heads the shown weights are, as `mean_rows` takes them."""
+    """The heads of the shown weights, as arguments of `mean_rows`."""
     state = shown.state
     if state.show in ("head", "model"):
         heads = shown.drawn_heads if state.show == "head" else ()
@@ -386,13 +386,13 @@ def _chosen(shown: ShownSentence) -> Sequence[int]:
 
 
 def draw_text(sentence: Sentence, content: Any) -> html.P | html.Div:
-    """The text of a sentence; that of a long one in a box that scrolls."""
+    """The text of a sentence; a long text stands in a box that scrolls."""
     text = html.P(content, className="sentence-text", dir="auto")
     return text if is_short(sentence) else scrolling(text, "The sentence", "scroll long-text")
 
 
 def draw_rulers(rulers: Rulers | None) -> list[object]:
-    """A strip for the queries and one for the keys, with what they show in words."""
+    """A ruler for the queries and one for the keys, each with its window in words."""
     if rulers is None:
         return []
     state, queries, keys = rulers.state, rulers.queries, rulers.keys
@@ -409,7 +409,7 @@ def draw_rulers(rulers: Rulers | None) -> list[object]:
 def draw_ruler_of_both(
     state: LinkState, window: Window, weights: Sequence[Floats], names: Sequence[str]
 ) -> list[object]:
-    """One strip for queries and keys of several weights (query, key) of these names; nothing where all tokens are shown."""
+    """One ruler for queries and keys of several named weights (query, key); nothing where all tokens are shown."""
     if window.is_whole:
         return []
     outside = [

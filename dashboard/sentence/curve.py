@@ -1,4 +1,4 @@
-"""The curve over the number of heads: what changes in a sample the more heads are replaced, in one order or another."""
+"""The curve over the number of heads: the change of a sample as more and more heads are replaced, in several orders."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from store.repository.errors import NotIngested
 
 #: Shares of the heads that are replaced.
 SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
-#: What heads can do instead at every share: another sentence has as many tokens as few sentences of the corpus.
+#: Replacements of a curve; not `patch`: few sentences of the corpus have the same number of tokens as the other sentence.
 KINDS: tuple[Instead, ...] = ("rule", "mean", "even", "off")
-#: Measures some heads that do something else; tells how far it is.
+#: A function that measures the replacement of some heads and tells its progress.
 Measure = Callable[[Heads, Instead, Watch], "CurvePoint"]
 
 
 class CurvePoint(NamedTuple):
-    """What changes where so many heads are replaced; numbers as in `SampleChange`, NaN where there are none."""
+    """The change where `heads` heads are replaced; numbers as in `SampleChange`, NaN for a missing number."""
 
     heads: int
     change: float
@@ -36,7 +36,7 @@ class CurvePoint(NamedTuple):
 
     @classmethod
     def of(cls, found: SampleChange) -> "CurvePoint":
-        """From what was measured."""
+        """The point of a measured change."""
         vectors = found.vectors
         return cls(
             len(found.heads),
@@ -59,7 +59,7 @@ class Curve:
 
 
 def known_orders(corpus: Corpus) -> tuple[dict[str, list[tuple[int, int]]], dict[str, NotIngested]]:
-    """All heads by the orders that the store can give, and why it cannot give the others."""
+    """Order -> all heads in it, for each order that the store knows; other orders -> why the store does not know them."""
     orders: dict[str, list[tuple[int, int]]] = {}
     missing: dict[str, NotIngested] = {}
     for name in ORDERS:
@@ -73,7 +73,7 @@ def known_orders(corpus: Corpus) -> tuple[dict[str, list[tuple[int, int]]], dict
 def measure_curves(
     orders: Mapping[str, Heads], kinds: Sequence[Instead], measure: Measure, watch: Watch
 ) -> list[Curve]:
-    """A curve for each kind of replacement and each order. The same heads are measured once: all of them are in any order."""
+    """A curve for each replacement and order. Equal sets of heads are measured once, such as all heads."""
     numbers = {order: [round(share * len(heads)) for share in SHARES] for order, heads in orders.items()}
     wanted = {
         (kind, tuple(sorted(heads[:number]))): None
@@ -93,13 +93,13 @@ def measure_curves(
 
 
 def one_of(place: int, count: int, watch: Watch) -> Watch:
-    """Says how far one of so many measurements is, among all of them."""
+    """The watch of one measurement among `count`, which tells the progress of all."""
     title = f"Replacing heads, measurement {place + 1} of {count}"
     return lambda share, _: watch((place + share) / count, title)
 
 
 def measured_by(sampling: Sampling, as_it_is: Callable[[Watch], Any]) -> Measure:
-    """Measures with a sample, whose encoding with all heads is asked for once it is needed."""
+    """The measure by a sample; `as_it_is` gives the sample with all heads when it is needed."""
 
     def measure(heads: Heads, instead: Instead, watch: Watch) -> CurvePoint:
         before = as_it_is(watch)
@@ -110,7 +110,7 @@ def measured_by(sampling: Sampling, as_it_is: Callable[[Watch], Any]) -> Measure
 
 
 def curve_table(curves: Sequence[Curve]) -> Table:
-    """A row for every point."""
+    """A row for every point of the curves."""
     rows = [
         (curve.instead, curve.order, share, *point)
         for curve in curves
@@ -125,7 +125,7 @@ def curve_table(curves: Sequence[Curve]) -> Table:
 
 
 def curve_dataset(curves: Sequence[Curve]) -> xr.Dataset:
-    """The numbers by their names: (instead, order, share)."""
+    """The numbers of the curves by name: (instead, order, share)."""
     kinds, orders = (list(dict.fromkeys(getattr(curve, part) for curve in curves)) for part in ("instead", "order"))
     numbers = np.array([curve.points for curve in curves], np.float64).reshape(len(kinds), len(orders), len(SHARES), -1)
     dims = ("instead", "order", "share")

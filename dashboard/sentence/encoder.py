@@ -1,5 +1,5 @@
-"""Forward passes of typed sentences, of sentences without stored vectors, and of sentences whose heads are changed: in this process, or in
-the one that a server has for it.
+"""Forward passes of typed sentences, of sentences without stored vectors, and of models with changed heads: in this process, or in the
+encoder process of a server.
 
 `python -m dashboard.sentence.encoder FOLDER IDLE` serves; a worker starts it when the first sentence is typed (`RemoteEncoder`).
 It ends with the server, and after `IDLE` seconds without a request.
@@ -67,17 +67,17 @@ UNLIKE = (
 )
 #: Seconds that a thread of the server waits for a sentence, and for the process to listen.
 PATIENCE = 25.0
-#: Threads of a worker that wait for sentences at once: the others still answer.
+#: Most threads of a worker that wait for sentences at once: the other threads still answer.
 READERS = 5
 #: Seconds without a request after which the encoder process ends, so that its memory goes back to the system.
 IDLE = 600.0
-#: Threads of one product wait for each other where workers have the cores: with two, ten readers waited 1.5 s, with one 0.25 s.
+#: Threads of a matrix product wait for each other while workers use the cores: with two, ten readers waited 1.5 s, with one 0.25 s.
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 SLOW = "The model is still being loaded, or busy. Try again in a few seconds."
 ENDED = "The process that runs the model has ended. Try again: it is started anew."
-#: Whether the reader has left.
+#: A function that says whether the reader has left.
 HasLeft = Callable[[], bool]
-#: Connections that wait to be accepted.
+#: Most connections that wait to be accepted.
 BACKLOG = 64
 #: Seconds between two checks for requests.
 IDLE_PAUSE = 1.0
@@ -87,21 +87,21 @@ STARTS = "Starting the process that runs the model"
 
 
 class SentenceEncoder(Protocol):
-    """Runs the model: in this process (`Encoder`), or in the one that a server has for all its workers (`RemoteEncoder`)."""
+    """Runs the model: in this process (`Encoder`), or in the encoder process for all workers of a server (`RemoteEncoder`)."""
 
     @property
     def is_running(self) -> bool:
-        """Whether what has loaded a model still runs: without requests it ends."""
+        """Whether the process with the loaded model still runs: without requests it ends."""
 
     def encode(self, model: CorpusModel, text: str, second: str, has_left: HasLeft) -> Sentence:
         """The encoded sentence, or a `Refusal`."""
 
     def change(self, model: CorpusModel, text: str, second: str, change: Change, has_left: HasLeft) -> Sentence:
-        """The same by a model with other heads."""
+        """The sentence encoded by a model with changed heads, or a `Refusal`."""
 
 
 class TypedSentences:
-    """Encodes typed sentences; results are cached, as several parts of a page need the same one."""
+    """Encodes typed sentences; results are cached, as several parts of a page need the same sentence."""
 
     def __init__(self, encoder: SentenceEncoder | None = None) -> None:
         self._encoder = encoder or Encoder()
@@ -109,29 +109,29 @@ class TypedSentences:
 
     @classmethod
     def of(cls, _served_store: ServedStore) -> "TypedSentences":
-        """Those of a served store without an encoder process: encoded in this process."""
+        """The typed sentences of a served store without an encoder process: this process encodes them."""
         return cls()
 
     def encode(
         self, corpus: Corpus, text: str, second: str = "", has_left: HasLeft = lambda: False, *, most: int | None = None
     ) -> Sentence:
-        """The sentence, or the pair where there is a second one; cut at `most` wordpieces, or where the model or the server reads no more.
+        """The sentence, or the pair if `second` has a text; cut at `most` wordpieces, or at the limit of the model or the server.
 
-        `has_left` tells whether the reader has left; then nothing is computed. Raises a `Refusal` where encoding fails.
+        Nothing is computed once `has_left` says that the reader has left. Raises a `Refusal` where encoding fails.
         """
         request = request_for(corpus, text, second, most)
         check_words(bool(request[1]), "")
         return current_cache().get(self, request, lambda: self._encoded(*request, has_left))
 
     def change(self, corpus: Corpus, sentence: Sentence, change: Change) -> Sentence:
-        """A sentence as the model encodes it with other heads; as `encode` otherwise."""
+        """A sentence encoded by the model with changed heads; cached, with a `Refusal`, as in `encode`."""
         request = change_request(corpus, sentence, change)
         return current_cache().get(self, request, lambda: self._changed(request))
 
     def run(self, corpus: Corpus, text: str, change: Change) -> Sentence:
-        """A text of a sample as the model encodes it with other heads: not cached, as a sample would push out all others.
+        """A text of a sample, encoded by the model with changed heads: not cached, as a sample would push out all other sentences.
 
-        Its steps are told to nobody: whoever encodes a sample says how far it is.
+        It tells nobody its steps: the caller tells the progress of the whole sample.
         """
         with steps_told_to(lambda _: None):
             return self._changed((CorpusModel.of(corpus), readable(text), "", replace(change, products=False)))
@@ -141,7 +141,7 @@ class TypedSentences:
         return current_cache().find(self, change_request(corpus, sentence, change)) is not None
 
     def encode_counted(self, corpus: Corpus, sentence: int, has_left: HasLeft = lambda: False) -> Sentence:
-        """A sentence of the corpus whose vectors are not stored; as `encode` otherwise."""
+        """A sentence of the corpus without stored vectors, encoded now; cached, with a `Refusal`, as in `encode`."""
         key = ("encoded sentence", sentence)
         return current_cache().get(corpus, key, lambda: self._counted(corpus, sentence, has_left))
 
@@ -163,7 +163,7 @@ class TypedSentences:
         try:
             encoded = self._encoder.encode(model, text, second, has_left)
         except Refusal as refusal:
-            if refusal.is_of_request:  # of the text, which a loaded model has read
+            if refusal.is_of_request:  # because of the text: the model is loaded
                 self._loaded.add(model.checkpoint)
             raise
         self._loaded.add(model.checkpoint)
@@ -175,7 +175,7 @@ class TypedSentences:
         return changed
 
     def has_loaded(self, corpus: Corpus) -> bool:
-        """Whether the model has encoded a sentence: the first waits until it is loaded."""
+        """Whether the model is loaded: it has encoded a sentence."""
         return self._encoder.is_running and CorpusModel.of(corpus).checkpoint in self._loaded
 
     def has_counted(self, corpus: Corpus, sentence: int) -> bool:
@@ -188,29 +188,29 @@ class TypedSentences:
 
 
 def encodable_sentences(corpus: Corpus) -> int:
-    """The first sentences that can be shown: those with vectors, or all where the server has what runs a model."""
+    """Number of first sentences that can be shown: those with vectors, or all counted ones where the server can run a model."""
     return corpus.counted_sentences if runs_models() else corpus.n_sentences
 
 
 def corpus_sentence(served_store: ServedStore, corpus: Corpus, sentence: int) -> Sentence:
-    """Any sentence that the model was run on: from its stored vectors, or encoded now where there are none."""
+    """A sentence that the ingest has run the model on: from its stored vectors, or encoded now where it has none."""
     if sentence < corpus.n_sentences or sentence >= corpus.counted_sentences:
         return stored_sentence(corpus, sentence)
     return served_store.service(TypedSentences).encode_counted(corpus, sentence, reader_left)
 
 
 def shown_sentence(context: Context) -> Sentence:
-    """The sentence of a page: the typed one, else one of the corpus."""
+    """The sentence of a page: the typed sentence, else a sentence of the corpus."""
     return context.share("sentence", lambda: _sentence(context.served_store, context.corpus, context.state))
 
 
 def has_no_vectors(corpus: Corpus, state: LinkState) -> bool:
-    """Whether the sentence of a link is one of the corpus whose vectors are not stored."""
+    """Whether the sentence of a link is a sentence of the corpus without stored vectors."""
     return state.text is None and state.sentence >= corpus.n_sentences
 
 
 def waits_for_model(typed: TypedSentences, corpus: Corpus, state: LinkState) -> bool:
-    """Whether the sentence of a link is to be encoded, and the first of its model."""
+    """Whether the sentence of a link must be encoded by a model that is not loaded yet."""
     unstored = has_no_vectors(corpus, state)
     if not (state.text or unstored) or typed.has_loaded(corpus):
         return False
@@ -226,20 +226,20 @@ def _sentence(served_store: ServedStore, corpus: Corpus, state: LinkState) -> Se
 
 
 class Encoder:
-    """Encodes one sentence at a time; a model is loaded at the first. Nothing is cached here but models."""
+    """Encodes one sentence at a time; loads a model at its first sentence. It caches models and nothing else."""
 
     def __init__(self, *, waiting: int = WAITING, make_model: "Callable[..., GuessingModel] | None" = None) -> None:
-        """`make_model`: of a checkpoint, by default `GuessingModel`, which takes seconds to import."""
+        """`make_model` makes a model of a checkpoint; by default `GuessingModel`, which takes seconds to import."""
         self._turns, self._make_model = WaitingLine(waiting, BUSY, name="encoder"), make_model
-        # In a thread of its own torch takes a fifth less time than in a new one for every sentence.
+        # In one thread for all sentences torch takes a fifth less time than in a new thread for each.
         self._thread = ThreadPoolExecutor(1, "encoder")
-        # Methods that take long run beside it, one at a time: others type sentences meanwhile.
+        # Slow methods run in another thread, one at a time: other readers type sentences meanwhile.
         self._methods, self._slow_thread = WaitingLine(waiting, BUSY, name="methods"), ThreadPoolExecutor(1, "methods")
         self._models: LRUCache[CorpusModel, GuessingModel] = LRUCache(WEIGHTS, lambda loaded: min(loaded.size, WEIGHTS))
 
     @property
     def is_running(self) -> bool:
-        """It runs in this process."""
+        """True: the model runs in this process."""
         return True
 
     def encode(self, model: CorpusModel, text: str, second: str, has_left: HasLeft) -> Sentence:
@@ -247,7 +247,7 @@ class Encoder:
         return self.change(model, text, second, NO_CHANGE, has_left)
 
     def change(self, model: CorpusModel, text: str, second: str, change: Change, has_left: HasLeft) -> Sentence:
-        """The same by a model with other heads."""
+        """The sentence encoded by a model with changed heads, with the numbers of its method; or a `Refusal`."""
         tell = current_tell()
         tell(WAITS)
         with self._turns.turn(has_left):
@@ -267,26 +267,26 @@ class Encoder:
 
 
 class RemoteEncoder:
-    """Sentences come from the one process that has the model; workers have no torch."""
+    """Gets sentences from the encoder process, which has the model; workers have no torch."""
 
     def __init__(self, folder: ServerFolder, *, patience: float = PATIENCE, idle: float = IDLE) -> None:
         self._folder = folder
         self._idle = idle
         self._patience = patience
-        # No more threads of this worker wait than the process has room for, even before it listens.
+        # Limits the waiting threads of this worker, even before the process listens.
         self._room = Room(READERS, BUSY, name=QUEUE)
 
     @property
     def is_running(self) -> bool:
-        """Whether the process is there: its next sentence does not wait for a model."""
+        """Whether the encoder process runs: its next sentence does not wait for a model."""
         return self._folder.encoder_process is not None
 
     def encode(self, model: CorpusModel, text: str, second: str, has_left: HasLeft) -> Sentence:
-        """As `Encoder.encode`."""
+        """Encode a sentence in the encoder process, see `Encoder.encode`."""
         return self._asked((model, text, second), has_left)
 
     def change(self, model: CorpusModel, text: str, second: str, change: Change, has_left: HasLeft) -> Sentence:
-        """As `Encoder.change`."""
+        """Encode a sentence with changed heads in the encoder process, see `Encoder.change`."""
         return self._asked((model, text, second, change), has_left)
 
     def _asked(self, request: Request | Changed, has_left: HasLeft) -> Sentence:
@@ -307,7 +307,7 @@ class RemoteEncoder:
         return None
 
     def _started(self, deadline: float) -> Connection:
-        """A connection to the process that this worker starts, or another worker has started meanwhile."""
+        """A connection to the encoder process, which this worker starts, or another worker has started meanwhile."""
         current_tell()(STARTS)
         with self._folder.starting():
             connection = self._existing_connection()
@@ -324,7 +324,7 @@ class RemoteEncoder:
 
     def _start(self) -> "subprocess.Popen[bytes]":
         command = own_module("dashboard.sentence.encoder", str(self._folder.path), str(self._idle))
-        # In a session of its own: Ctrl-C in a terminal is the server's; it ends when the server has ended.
+        # In its own session: Ctrl-C in a terminal reaches the server alone; the process ends after the server.
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -337,7 +337,7 @@ class RemoteEncoder:
 
 
 def _ask(connection: Connection, request: Request | Changed, check: Callable[[float], None]) -> object:
-    """The answer; `check` gets when a step was told last: what takes long tells its steps."""
+    """The answer to a request; `check` gets the time of the last told step, as slow work tells its steps."""
     try:
         connection.send(request)
         while True:
@@ -364,7 +364,7 @@ def _check_time(deadline: float) -> None:
 
 
 class EncoderProcess:
-    """Answers every connection with one sentence, or with the `Refusal` of it."""
+    """Answers every connection with one sentence or one `Refusal`."""
 
     def __init__(self, folder: ServerFolder, idle: float, encoder: Encoder | None = None) -> None:
         self._folder, self._idle = folder, idle
@@ -385,7 +385,7 @@ class EncoderProcess:
                     threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
 
     def _listener(self) -> Listener:
-        self._folder.socket.unlink(missing_ok=True)  # of one that died: no other process is in `encoding`
+        self._folder.socket.unlink(missing_ok=True)  # of a process that died: only this one is in `encoding`
         return Listener(str(self._folder.socket), "AF_UNIX", BACKLOG)
 
     def _answer(self, connection: Connection) -> None:
@@ -400,7 +400,7 @@ class EncoderProcess:
                 self._last = time.monotonic()
 
     def _result(self, request: Request | Changed, connection: Connection) -> object:
-        """A client sends one request; anything readable after it is the end of the connection."""
+        """The answer to a client's only request; anything readable after the request is the end of the connection."""
         try:
             with steps_told_to(lambda step: _tell(connection, step)):
                 return self._cache.get(self._encoder, request, lambda: self._encoded(request, connection))
@@ -415,7 +415,7 @@ class EncoderProcess:
         return self._encoder.encode(*request, has_left=connection.poll)
 
     def _end_with_server(self) -> None:
-        with suppress(FileNotFoundError):  # it ended in good order
+        with suppress(FileNotFoundError):  # the server has ended in good order
             self._folder.wait_for_end()
         self._folder.remove()
         os._exit(0)
@@ -440,7 +440,7 @@ def _tell(connection: Connection, step: str) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Serve in a folder."""
+    """Run the encoder process of a server's folder."""
     return_freed_memory()
     folder, idle = arguments
     EncoderProcess(ServerFolder(Path(folder)), float(idle)).serve()

@@ -1,4 +1,4 @@
-"""Finding sentences: by words of their text, by label and length, ranked by a statistic; controls and table."""
+"""Search for sentences by words of the text, label and length, ranked by a statistic: controls and table."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -24,11 +24,11 @@ from store.schema.model import head_name, varying_statistics
 LISTED = 20
 #: Most words and phrases searched for.
 MOST_TERMS = 8
-#: Statistics that rank sentences; the attention that all tokens receive together is the same in each.
+#: Statistics that rank sentences; not received attention, whose mean over all tokens is the same in every sentence.
 RANKED = tuple(varying_statistics("all"))
 #: A phrase in quotes, or a word.
 _TERM = re.compile(r'"([^"]+)"|(\S+)')
-#: Rankings that every page has, by their names in the link.
+#: Names of rankings in a link -> titles.
 RANKINGS: Mapping[str, str] = {ORDER: "corpus order"} | {name: STATISTICS[name].title for name in RANKED}
 ORDERS: Mapping[str, str] = {"largest": "largest first", "smallest": "smallest first"}
 
@@ -37,8 +37,8 @@ ORDERS: Mapping[str, str] = {"largest": "largest first", "smallest": "smallest f
 class SentenceFilter:
     """Conditions on sentences; by default every sentence matches.
 
-    All `words` occur in the text, in any order and case, also within words; a phrase in quotes occurs as written. At most
-    `MOST_TERMS` of them are searched for.
+    All `words` must occur in the text, in any order and case, also within words; a phrase in quotes must occur as written. At most
+    `MOST_TERMS` words and phrases are searched for.
     """
 
     words: str = ""
@@ -52,9 +52,9 @@ class SentenceFilter:
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """A number of every sentence (sentence,), by which they are ranked.
+    """A ranking of sentences by a number of each (sentence,).
 
-    `title` names it, `spell` formats a value; the largest come first, or where `ascending` the smallest.
+    `title` names the number, `spell` formats a value. The largest number comes first; where `ascending`, the smallest.
     """
 
     title: str
@@ -63,14 +63,14 @@ class Ranking:
     ascending: bool = False
 
     def order(self, sentences: NDArray[np.integer]) -> NDArray[np.integer]:
-        """These sentences as ranked; of equal values the first of the corpus comes first."""
+        """The sentences in the order of the ranking; equal values stay in the order of the corpus."""
         values = self.values[sentences]
         return sentences[np.argsort(values if self.ascending else -values, kind="stable")]
 
 
 @dataclass(frozen=True)
 class Line:
-    """A matching sentence; `value` is its rank value, NaN without a ranking."""
+    """A matching sentence; `value` is the number that ranks it, NaN without a ranking."""
 
     sentence: int
     label: str
@@ -81,7 +81,7 @@ class Line:
 
 @dataclass(frozen=True)
 class MatchingSentences:
-    """How many of how many sentences match, and the first of them."""
+    """Numbers of matching and of searched sentences, and the first matching sentences."""
 
     count: int
     among: int
@@ -91,7 +91,7 @@ class MatchingSentences:
 def find_sentences(
     corpus: Corpus, conditions: SentenceFilter, *, among: int, ranking: Ranking | None = None, limit: int = LISTED
 ) -> MatchingSentences:
-    """The matching ones of the first `among` sentences, ranked or in corpus order."""
+    """Matching sentences among the first `among` of the corpus, ranked or in corpus order."""
     matching = np.flatnonzero(_matching(corpus, conditions, among))
     values = np.full(among, np.nan) if ranking is None else ranking.values
     indices = matching if ranking is None else ranking.order(matching)
@@ -103,7 +103,7 @@ def find_sentences(
 
 
 def statistic_ranking(corpus: Corpus, statistic: str, layer: int, head: int) -> Ranking:
-    """By the mean of a statistic of a head over the sentence."""
+    """The ranking by the mean of a head's statistic over the tokens of each sentence."""
     title, unit = STATISTICS[statistic].title, STATISTICS[statistic].unit
     return Ranking(title, sentence_means(corpus, statistic, layer, head), lambda value: spell(value, unit))
 
@@ -143,7 +143,7 @@ def _matching(corpus: Corpus, conditions: SentenceFilter, among: int) -> NDArray
 
 
 def line_of(corpus: Corpus, sentence: int, value: float) -> Line:
-    """A sentence as it is listed, with the value that ranks it."""
+    """The list entry of a sentence, with the value that ranks it."""
     return Line(
         sentence=sentence,
         label=corpus.label_name(sentence),
@@ -162,7 +162,7 @@ class Search:
     rankings, by
         Titles of the rankings by name, and the name of the selected one.
     ranking
-        None in corpus order.
+        The ranking; None in corpus order.
     among
         Number of sentences searched, from the first.
     href
@@ -188,7 +188,7 @@ def sentence_filter_of(state: LinkState) -> SentenceFilter:
 
 
 def search_of(corpus: Corpus, link: LinkState) -> Search:
-    """On page Sentence: all sentences of the corpus; those with vectors, ranked in the head that is shown alone."""
+    """The search on page Sentence: in all sentences of the corpus; ranked by the head shown alone, in those with vectors."""
     state = link.with_(head=isolated_head(link))
     ranking = ranking_by(corpus, state.by, state.layer, state.head)
     return Search(
@@ -202,7 +202,7 @@ def search_of(corpus: Corpus, link: LinkState) -> Search:
 
 
 def ranking_by(corpus: Corpus, by: str | None, layer: int, head: int) -> Ranking | None:
-    """By a statistic of a head; None in corpus order."""
+    """The ranking by a statistic of a head; None in corpus order."""
     return None if by in (None, ORDER) else statistic_ranking(corpus, str(by), layer, head)
 
 
@@ -249,7 +249,7 @@ def _controls(state: LinkState, search: Search, label_names: Sequence[str], long
 
 
 def _ranking_choice(state: LinkState, search: Search) -> object:
-    """The ranking, with the (i) of a statistic."""
+    """The choice of the ranking, with the (i) of a statistic."""
     title = f"Ranked by ({head_name(state.layer, search.head)})"
     if search.by in STATISTICS:
         return statistic_choice("by", title, search.rankings, search.by, 330)
@@ -257,7 +257,7 @@ def _ranking_choice(state: LinkState, search: Search) -> object:
 
 
 def _summary(state: LinkState, matches: MatchingSentences, search: Search, among: str) -> html.P:
-    """How many sentences match among those that `among` names."""
+    """A line with the number of matching sentences; `among` names the searched sentences."""
     conditions, verb = sentence_filter_of(state), " matches" if matches.count == 1 else " match"
     count = f"{matches.count:,} of {among}{verb if conditions else ''}"
     shown = f"; showing the first {len(matches.lines)}" if matches.count > len(matches.lines) else ""
@@ -281,7 +281,7 @@ def _conditions(conditions: SentenceFilter) -> list[str]:
 
 
 def _clear(state: LinkState) -> dcc.Link:
-    """A link to the page without conditions."""
+    """A link that clears the conditions."""
     href = state.with_(find=None, labelled=None, fewest=None, most=None).href
     return dcc.Link("Clear the filters", href=href)
 
@@ -294,7 +294,7 @@ def _table(search: Search, matches: MatchingSentences) -> html.Div:
 
 
 def _row(search: Search, line: Line) -> html.Tr:
-    """A narrow column has room for the text only with label and length below it."""
+    """The row of a sentence; label and length stand below the text, as a narrow column has no room beside it."""
     below = [*([html.Bdi(line.label), ", "] if line.label else []), many(line.tokens, "token")]
     ranked = [html.Td(search.ranking.spell(line.value), className="number")] if search.ranking else []
     return html.Tr(

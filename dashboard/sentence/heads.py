@@ -1,6 +1,6 @@
-"""Heads that page Sentence points to: the one that it opens on, with a sentence, and all of them ranked by a token pair.
+"""Heads that page Sentence points to: the head and the sentence that the page opens on, and all heads ranked by a token pair.
 
-A query sees every key of its sentence, unless the mask of the model hides later ones or those that are far away.
+A query sees every key of its sentence, unless the mask of the model hides later keys or distant keys.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,16 +29,16 @@ from store.kernels.bias import Mask, masks_of
 from store.phrases import many
 from store.schema.model import head_name
 
-#: A box as high without heads as with them.
+#: Classes of a box that is as high without heads as with heads.
 _BOX = "scroll ranking"
 #: Number of listed heads.
 LISTED = 12
 EMPTY = "Click a line or a cell, or choose a key of the selected query, to rank the heads by its weight."
 #: Labels of heads that say something of a sentence: sinks and broad attention look the same in every one.
 TELLING = ("previous", "next", "punctuation", "self")
-#: Tokens of the sentence, [CLS] and [SEP] included: enough for a relation, few enough for one screen.
+#: Fewest and most tokens of a readable sentence, with [CLS] and [SEP]: enough for a relation, few enough for one screen.
 FEWEST_TOKENS, MOST_TOKENS = 8, 16
-#: Fields by which a reader has chosen what page Sentence shows.
+#: Fields of a link that choose the sentence or the head of page Sentence.
 _OF_SENTENCE = ("layer", "head", "heads", "sentence", "text")
 _RULE = (
     "The page opens on the head that exceeds the best offset between two words most at a grammatical relation (page Relations), "
@@ -48,7 +48,7 @@ _RULE = (
 
 
 class RankedHead(NamedTuple):
-    """A head, its weight from the query to the key, and the key's rank in the query's row: 1 is its most attended key."""
+    """A head, its weight from the query to the key, and the rank of the key for the query: 1 is the most attended key."""
 
     layer: int
     head: int
@@ -57,7 +57,7 @@ class RankedHead(NamedTuple):
 
 
 def ranked_heads(sentence: Sentence, query: int, key: int, *, words: bool = False) -> list[RankedHead]:
-    """Every head by its weight from one position to another, or between the words that they are in, the largest first."""
+    """Every head by its weight from one position to another, or between their words, the largest weight first."""
     units = units_of(sentence, words=words)
     asking, asked = _unit_at(units, query).positions, units.index(_unit_at(units, key))
     groups, own = [unit.positions for unit in units], range(len(sentence.query))
@@ -76,7 +76,7 @@ def ranked_heads(sentence: Sentence, query: int, key: int, *, words: bool = Fals
 def ranking_panel(shown: ShownSentence) -> list[object]:
     """The choice of a key, and the heads with the largest weight from the selected query to it.
 
-    It is as high without a pair as with one, so that a selection moves nothing.
+    The panel is as high without a pair as with a pair: a selection moves nothing.
     """
     pair = selected_pair(shown)
     is_off, empty = shown.selected_query is None, html.P(EMPTY, className="caption of-pair")
@@ -109,12 +109,12 @@ def _ranking(shown: ShownSentence, query: int, key: int) -> list[object]:
 
 
 def _unit_at(units: Sequence[Unit], position: int) -> Unit:
-    """The wordpiece at a position, or the word that it is in."""
+    """The wordpiece or the word that has a position."""
     return next(unit for unit in units if position in unit.positions)
 
 
 def _table(rows: list[html.Tr], shares: RoleShares | None) -> html.Div:
-    """The titles stand there without rows, too."""
+    """The table of heads; without rows it has its titles."""
     numbers = ("weight", "rank of key")
     columns = ("head", *role_titles(shares), *numbers)
     look = "rows even with-role" if shares else "rows even"
@@ -123,7 +123,7 @@ def _table(rows: list[html.Tr], shares: RoleShares | None) -> html.Div:
 
 
 def _key_choice(shown: ShownSentence, key: int | None, *, disabled: bool) -> dmc.Select:
-    """The keys that the query sees, of a long sentence those in the window, and the selected one; a word by its first wordpiece."""
+    """The choice of a key among those that the query sees (in the window of a long sentence); a word by its first wordpiece."""
     sentence, query = shown.sentence, shown.selected_query
     units = units_of(sentence, words=shown.options.words)
     seen = np.ones(len(sentence.wordpieces), bool) if query is None else seen_keys(sentence, query)
@@ -136,7 +136,7 @@ def _key_choice(shown: ShownSentence, key: int | None, *, disabled: bool) -> dmc
 
 
 def _clear(*, disabled: bool) -> html.Button:
-    """Clears the selection (assets/sentence/views.mjs)."""
+    """The button that clears the selection (assets/sentence/views.mjs)."""
     named: Any = {"data-sentence": "clear"}
     return html.Button("Clear", type="button", className="plain", disabled=disabled, title="Or press Escape", **named)
 
@@ -155,7 +155,7 @@ def _row(state: LinkState, head: RankedHead, shares: RoleShares | None) -> html.
 
 @dataclass(frozen=True)
 class Opening:
-    """A head and a sentence; `relation` is what the head is best at, otherwise `behaviour` says what it does."""
+    """The head and the sentence that page Sentence opens on; `relation` is what the head is best at, else `behaviour` says what it does."""
 
     layer: int
     head: int
@@ -166,21 +166,21 @@ class Opening:
 
 @cached
 def opening_of(corpus: Corpus) -> Opening:
-    """The head that a reader sees first: by a relation, else by a label, else the one that attends least to sinks."""
+    """The head that a reader sees first: by a relation, else by a label, else the head that attends least to sinks."""
     return opening_by(corpus, next(iter(known_relations(corpus)), None))
 
 
 def opening_by(corpus: Corpus, relation: BestHead | None) -> Opening:
-    """The head that is best at the clearest relation, where there is one."""
+    """The opening with the best head at a relation; without a relation by a label, else the head that attends least to sinks."""
     if relation:
         return Opening(relation.layer, relation.head, _sentence_with_links(corpus, relation), relation)
     return _by_label(corpus) or _off_sinks(corpus)
 
 
 def _sentence_with_links(corpus: Corpus, best: BestHead) -> int:
-    """Of the readable sentences with two pairs or more, all of them linked, the one that attends least to sinks.
+    """The readable sentence with two or more pairs, all linked, in which the head attends least to sinks.
 
-    Where there is none: of those with a linked pair, else of all.
+    Without such a sentence: among readable sentences with a linked pair, else among readable sentences, else among all.
     """
     hits, sentence = links_of_pairs(corpus, best)
     pairs, links = (np.bincount(each, minlength=corpus.n_sentences) for each in (sentence, sentence[hits]))
@@ -191,7 +191,7 @@ def _sentence_with_links(corpus: Corpus, best: BestHead) -> int:
 
 
 def _by_label(corpus: Corpus) -> Opening | None:
-    """The clearest head of the first kind that says something of a sentence."""
+    """The opening with the clearest head of the first label in `TELLING` that a head has; None without such a head."""
     kinds = {kind.label: kind for kind in kinds_of(corpus)}
     kind = next((kinds[label] for label in TELLING if label in kinds), None)
     if kind is None:
@@ -209,14 +209,14 @@ def _off_sinks(corpus: Corpus) -> Opening:
 
 
 def opened_state(_snapshot: Snapshot, corpus: Corpus, state: LinkState) -> LinkState:
-    """The state of page Sentence with the head and the sentence that it opens on: a bare link shows one head."""
+    """The link to page Sentence with the head and the sentence that the page opens on: a bare link shows one head."""
     opening = opening_of(corpus)
     chosen = {"layer": opening.layer, "head": opening.head, "heads": str(opening.head), "sentence": opening.sentence}
     return state.on("sentence").with_(**chosen)
 
 
 def sentence_href(snapshot: Snapshot, corpus: Corpus, state: LinkState) -> str:
-    """The link to page Sentence: from page Head with its head, alone unless it is among those drawn there before; as it opens where neither head nor sentence is chosen."""
+    """The link to page Sentence; from page Head with its head, and without a chosen head or sentence as the page opens."""
     own = state.on("sentence")
     if state.page == "head":
         drawn = own.heads if own.head in numbers(own.heads) else str(own.head)
@@ -227,9 +227,9 @@ def sentence_href(snapshot: Snapshot, corpus: Corpus, state: LinkState) -> str:
 
 
 def about_head(state: LinkState, opening: Callable[[], Opening]) -> list[html.P]:
-    """In the head view, why the page opened on the shown head; an empty line for others, so that a choice moves nothing.
+    """In the head view, why the page opened on the shown head; an empty line for other heads, so that a choice moves nothing.
 
-    `opening` is what the page opens on, which is sought where a head is drawn alone.
+    `opening` finds the head that the page opens on; it is called only where a head is drawn alone.
     """
     if state.show != "head":
         return []
@@ -267,14 +267,14 @@ def _reason(state: LinkState, opening: Opening) -> list[Any]:
 
 
 def seen_keys(sentence: Sentence, query: int, layer: int | None = None) -> NDArray[np.bool_]:
-    """Which keys a query sees in a layer, or in any of them: (key_token,)."""
+    """Whether a query sees each key in a layer, or in any layer: (key_token,)."""
     distance = np.arange(len(sentence.wordpieces)) - query
     seen: NDArray[np.bool_] = np.any([mask.seen(distance) for mask in _masks(sentence, layer)], axis=0)
     return seen
 
 
 def why_unseen(sentence: Sentence, query: int, key: int, layer: int | None = None) -> str:
-    """Why a query does not see a key in a layer, or in any of them, and what to do; empty where it does."""
+    """Why a query does not see a key in a layer, or in any layer, and what to do; empty where it sees the key."""
     if seen_keys(sentence, query, layer)[key]:
         return ""
     masks = _masks(sentence, layer)
@@ -288,6 +288,6 @@ def why_unseen(sentence: Sentence, query: int, key: int, layer: int | None = Non
 
 
 def _masks(sentence: Sentence, layer: int | None) -> tuple[Mask, ...]:
-    """Those of a layer, or of all."""
+    """The mask of a layer, or the masks of all layers."""
     masks = masks_of(sentence.bias, len(sentence.query))
     return masks if layer is None else (masks[layer],)

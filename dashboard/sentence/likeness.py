@@ -34,17 +34,17 @@ from store.phrases import as_label, many
 from store.schema.features import SAMPLE
 
 Numbers = NDArray[np.float64]
-#: Pairs of words and sentences that are listed, and pixels of the part and of a row of the matrix.
+#: Number of listed pairs of words and of listed sentences; pixels of the part, and of a row of the matrix.
 LISTED, HEIGHT, ROW = 5, 640, 18
-#: Pixels beside a matrix, above and below, and of a column at least: a narrow window scrolls.
+#: Pixels beside, above and below a matrix, and least pixels of a column: a narrow window scrolls.
 BESIDE, ABOVE, BELOW, COLUMN = 90, 56, 80, 13
-#: Pixels of a matrix that fits a window, of a row of a long sentence, of a row's name, and of a row with a line below it.
+#: Pixels of a matrix that fits a window; of a row of a long sentence; of the name of a row; of a row with a line below.
 FITTING, THIN, NAME, RULED = 620, 7, 12, 10
-#: Words named across, and characters of a sentence in a list.
+#: Most words named across the matrix, and most characters of a listed sentence.
 NAMED, LONGEST = 64, 80
-#: Digits of a number that are read: no corpus has as many sentences, and Python reads no more than 4,300.
+#: Most digits that are read of a sentence's number: no corpus has as many sentences, and Python reads at most 4,300 digits.
 DIGITS = 12
-#: The section as a link names it.
+#: Id of the section, for links.
 WHY_ALIKE = "why-alike"
 _ABOUT = (
     "The cosine of two sentences is that of their pooled vectors, the means of the last layer's output over all tokens. DecompX "
@@ -63,16 +63,16 @@ _NO_NUMBER = "The corpus has no sentence {}. Give a number from 0 to {:,}, or ty
 
 @dataclass(frozen=True, eq=False)
 class Likeness:
-    """The cosine of two sentences, split.
+    """The cosine of two sentences, split over pairs of words.
 
     Attributes
     ----------
     first, second
-        Words and special tokens of both.
+        Words and special tokens of each sentence.
     products
-        What each pair adds (word of the first, word of the second); they sum to the cosine.
+        What each pair adds to the cosine: (word of the first, word of the second). Products sum to the cosine.
     cosine
-        Of the pooled vectors of the model.
+        Cosine of the model's pooled vectors.
     """
 
     first: tuple[Unit, ...]
@@ -82,12 +82,12 @@ class Likeness:
 
     @property
     def error(self) -> float:
-        """By how much the sum of the pairs misses the cosine."""
+        """The absolute difference between the sum of the products and the cosine."""
         return abs(float(self.products.sum()) - self.cosine)
 
     @property
     def largest(self) -> list[tuple[str, str, float]]:
-        """The pairs that add most: both words, and how much."""
+        """The pairs that add most to the cosine: both words, and the product."""
         order = np.argsort(-self.products, axis=None, kind="stable")[:LISTED]
         places = zip(*(axis.tolist() for axis in np.unravel_index(order, self.products.shape)), strict=True)
         return [
@@ -133,7 +133,7 @@ def sample_vectors(corpus: Corpus) -> Numbers:
 
 
 def nearest_sentences(corpus: Corpus, sentence: Sentence) -> list[tuple[int, float]]:
-    """The sentences of the sample whose pooled vectors have the largest cosines with that of a sentence, without those of the same text."""
+    """Sentences of the sample with the largest cosines of pooled vectors with a sentence's; sentences of the same text are left out."""
     if SAMPLE not in corpus.token_sets:
         return []
     own, _ = pooled_parts(sentence)
@@ -163,7 +163,7 @@ def other_sentence(served_store: ServedStore, corpus: Corpus, near: list[tuple[i
 
 
 def likeness_panel(state: LinkState, reason: str, computed: html.Div | None) -> list[object]:
-    """The section: which other sentence, and the split cosine, which is computed after the page; a `reason` why not."""
+    """The section: the choice of the other sentence and the split cosine, computed after the page; or the `reason` why not."""
     title = html.H2(["Why two sentences are alike", info("the split cosine", _ABOUT)], id=WHY_ALIKE)
     if reason:
         return [title, html.P(with_commands(reason), className="caption")]
@@ -235,12 +235,12 @@ def _adds(added: float) -> str:
 
 
 def likeness_height(words: int) -> int:
-    """Pixels of a matrix of so many rows."""
+    """Height of a matrix with `words` rows, in pixels."""
     return max(240, min(FITTING, ABOVE + BELOW + ROW * words), ABOVE + BELOW + THIN * words)
 
 
 def likeness_figure(shown: Likeness) -> go.Figure:
-    """A heat map of pairs (word of this sentence, word of the other), from less over nothing to more."""
+    """A heat map of the products (word of this sentence, word of the other); its diverging colours have 0 in the middle."""
     most = float(np.abs(shown.products).max()) or 1.0
     row = (likeness_height(len(shown.first)) - ABOVE - BELOW) / len(shown.first)
     down, across = ([as_label(word.name) for word in words] for words in (shown.first, shown.second))
@@ -272,7 +272,7 @@ def _axis(names: list[str], step: int) -> dict[str, Any]:
 
 
 def _nearest(corpus: Corpus, state: LinkState, near: list[tuple[int, float]]) -> list[object]:
-    """The nearest sentences, each a button that takes it as the other one."""
+    """The nearest sentences, each with a button that takes it as the other sentence."""
     if not near:
         return []
     texts = corpus.sentences.text.values

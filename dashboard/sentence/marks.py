@@ -1,4 +1,4 @@
-"""Pairs of tokens that a reader marks on page Sentence, each in a colour of its own: as a link says them, and where the views have them."""
+"""Pairs of tokens that a reader marks on page Sentence, each in its own colour: from a link to places in the views."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ _MORE = f"The link marks {{}} pairs; the first {COLOURED} are shown, as more col
 
 @dataclass(frozen=True)
 class MarkedPair:
-    """A query and a key.
+    """A marked pair of a query and a key.
 
     Attributes
     ----------
     positions, names
-        Of the query and of the key in the sentence, and what they are called there: wordpieces or words.
+        Positions of the query and of the key in the sentence, and their names: wordpieces or words.
     query, key
-        Indices among the shown queries and keys; None of what is hidden, or beyond the window.
+        Indices among the shown queries and keys; None for a hidden token, or a token beyond the window.
     """
 
     positions: tuple[int, int]
@@ -35,7 +35,7 @@ class MarkedPair:
 def marked_pairs(
     state: LinkState, sentence: Sentence, options: PatternOptions, shown: tuple[Sequence[Unit], Sequence[Unit]]
 ) -> list[MarkedPair]:
-    """The marked pairs of a link that the sentence has, as many as there are colours; `shown` are its queries and keys."""
+    """The marked pairs of a link that the sentence has, at most one for each colour; `shown` are the shown queries and keys."""
     every, _ = unhidden_units(sentence, PatternOptions(words=options.words))
     names = {position: unit.name for unit in every for position in unit.positions}
     queries, keys = shown
@@ -46,13 +46,13 @@ def marked_pairs(
 
 
 def marks_notice(state: LinkState, sentence: Sentence) -> tuple[str, ...]:
-    """That a link marks more pairs than there are colours."""
+    """A notice where a link marks more pairs than there are colours; else empty."""
     count = len(list(_pairs(state, sentence)))
     return (_MORE.format(count),) if count > COLOURED else ()
 
 
 def _pairs(state: LinkState, sentence: Sentence) -> Iterator[tuple[int, int]]:
-    """Positions of queries and keys that the sentence has, each pair once; of two words, each wordpiece with each."""
+    """Positions of the query and key of each marked pair, once; two words make a pair of each wordpiece with each."""
     words, _ = unhidden_units(sentence, PatternOptions(words=True))
     ends = ([_positions(end, words) for end in pair] for pair in marked_ends(state.marks))
     each = dict.fromkeys(pair for queries, keys in ends for pair in product(queries, keys))
@@ -60,12 +60,12 @@ def _pairs(state: LinkState, sentence: Sentence) -> Iterator[tuple[int, int]]:
 
 
 def _positions(end: str, words: Sequence[Unit]) -> tuple[int, ...]:
-    """The position that an end of a pair is, or those of the first word that is spelled so; none without that word."""
+    """The positions of an end of a pair: its number, or those of the first word with this spelling; none without such a word."""
     if end.isdecimal():
         return (int(end),)
     return next((word.positions for word in words if word.name.casefold() == end.casefold()), ())
 
 
 def _index(units: Sequence[Unit], position: int) -> int | None:
-    """Index of the wordpiece or word that has a position; None where it is not among these."""
+    """Index of the wordpiece or word that has a position; None where `units` have no such position."""
     return next((index for index, unit in enumerate(units) if position in unit.positions), None)

@@ -1,4 +1,4 @@
-"""Methods that say what arrives at each token of a sentence and need the model: their names and limits, and what they give."""
+"""Methods that compute what arrives at each token of a sentence and need the model: names, limits and results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from store.schema.mixing import MOST_BYTES, MixingMethod
 from store.text import WINDOW
 
 Floats = NDArray[np.float32]
-#: Families whose layers are built like BERT's, by their model_type: what the formulas hold for.
+#: Families (model_type) whose layers are built like BERT's: the formulas hold for these alone.
 FAMILIES = frozenset(
     (
         "albert",
@@ -34,13 +34,13 @@ FAMILIES = frozenset(
 class ModelMethod(MixingMethod):
     """A method that runs the model.
 
-    `most` is the work that it may take: pairs of tokens, times layers, times the square of the features, about 90 seconds of a core.
+    `most` is the limit of its work: pairs of tokens, times layers, times the square of the features; about 90 seconds of a core.
     """
 
     most: int
 
     def longest(self, layers: int, features: int) -> int:
-        """Tokens of a sentence at most, in a model of this size: by the work, the memory of the parts, and that of the shares in a cache."""
+        """Most tokens of a sentence in a model of this size: limited by work, memory of the parts, and memory of cached shares."""
         return min(
             isqrt(self.most // (layers * features**2)),
             isqrt(MOST_BYTES // (4 * features)),
@@ -48,18 +48,18 @@ class ModelMethod(MixingMethod):
         )
 
     def longest_at_once(self, layers: int, features: int) -> int:
-        """Tokens of a sentence at most that takes no longer than a request may: of a longer one a page says how far it is."""
+        """Most tokens of a sentence that a request has time for; for a longer sentence a page tells the progress."""
         return self.longest(layers, features) // PAGE_SHARE
 
 
 DECOMPX = "decompx"
-#: Work of about 90 seconds, 20 s for 256 tokens of the default model: of ALTI, which computes no feed-forward network, a tenth of the time.
+#: Work of about 90 seconds, 20 s for 256 tokens of the default model; ALTI, without feed-forward networks, takes a tenth of the time.
 MOST_WORK = 250_000_000_000
-#: Numbers of all layers at most, 12 MB: a larger result is not cached, and would be computed for every part of a page.
+#: Most shares of all layers together, 12 MB: a larger result is not cached, and would be computed for every part of a page.
 MOST_SHARES = 3_000_000
-#: A sentence longer than this share of the longest one is a job.
+#: A sentence longer than the longest, divided by this number, becomes a job.
 PAGE_SHARE = 8
-#: By the value of the link field `rollout`.
+#: Value of the link field `rollout` -> method.
 MODEL_METHODS: Mapping[str, ModelMethod] = {
     "alti": ModelMethod(
         "ALTI",
@@ -82,15 +82,15 @@ MODEL_METHODS: Mapping[str, ModelMethod] = {
 }
 
 
-#: Weights of all heads that a rollout is made of, at most: about ten seconds.
+#: Most attention weights, over all heads, in a rollout: about ten seconds.
 MOST_OF_ROLLOUT = 300_000_000
-#: What is drawn in place of attention, in small letters but for names.
+#: Value of the link field `rollout` -> name of what is drawn in place of attention, in small letters except for names.
 ROLLOUT_NAMES: Mapping[str | None, str] = {
     "1": "attention rollout",
     **dict.fromkeys(("globenc", "layer"), "what arrives"),
     **{name: f"what arrives by {method.title}" for name, method in MODEL_METHODS.items()},
 }
-#: The method of `store.schema.mixing` by which it is computed.
+#: Value of the link field `rollout` -> its method in `store.schema.mixing`, for rollouts without the model.
 METHOD_OF: Mapping[str, str] = {"1": "rollout", "globenc": "globenc", "layer": "globenc"}
 NO_PRODUCTS = "The store lacks what context mixing follows from. Run `headscape ingest --mixing=auto`."
 NOT_RUN = "This method needs the model, which has not run on this sentence. Choose “what arrives (GlobEnc)”."
@@ -100,18 +100,18 @@ TOO_LONG = "A rollout of this model is of at most {:,} tokens; this sentence has
 
 @dataclass(frozen=True, eq=False)
 class Decomposed:
-    """What a method of the model gives of one sentence.
+    """The result of a method of the model for one sentence.
 
     Attributes
     ----------
     method
-        Of `MODEL_METHODS`.
+        Name of the method in `MODEL_METHODS`.
     shares
-        Of the input tokens in the vector of each token after each layer (layer, query_token, input_token); rows sum to 1.
+        Shares of the input tokens in each token's vector after each layer (layer, query_token, input_token); rows sum to 1.
     parts
-        Of DecompX: what each input token adds to the mean of the last vectors (input_token, feature); None of another method.
+        By DecompX, what each input token adds to the mean of the last vectors (input_token, feature); None for other methods.
     answer_parts
-        Of DecompX: what each input token adds to the logits of a classifier (input_token, label); None of another model, and of a
+        By DecompX, what each input token adds to the logits of a classifier (input_token, label); None for other models, and for a
         classifier that is built otherwise.
     """
 
@@ -122,7 +122,7 @@ class Decomposed:
 
 
 def most_tokens(layers: int, heads: int) -> int:
-    """Tokens of a sentence at most whose layers are multiplied, in a model of this size."""
+    """Most tokens of a sentence for a rollout in a model of this size."""
     return max(WINDOW, isqrt(MOST_OF_ROLLOUT // (layers * heads)))
 
 

@@ -1,5 +1,5 @@
-"""What changes over a sample of the corpus where heads do something else, computed on demand on page Sentence: those of a link, and more
-and more of them as a curve, with its file.
+"""Changes over a sample of the corpus where heads are replaced, computed on demand on page Sentence: the heads of a link; and more and
+more heads as a curve, with its file.
 """
 
 from collections.abc import Mapping
@@ -44,9 +44,9 @@ from store.replacement import INSTEAD, ORDERS, SENTENCES, Heads
 from store.repository.errors import NotIngested
 from store.schema.model import head_name
 
-#: Relations that are listed, and pixels of the part.
+#: Most listed relations, and pixels of the part.
 LISTED, HEIGHT = 5, 560
-#: Threads of a worker that measure at once: the others still answer.
+#: Most threads of a worker that measure at once: the other threads still answer.
 READERS = 2
 BUSY = "The server measures for other readers. Try again in a minute."
 _ABOUT = (
@@ -56,7 +56,7 @@ _ABOUT = (
 _COLUMNS = ("relation", "head", "pairs", "before", "after")
 #: Pixels of the curve.
 CURVE_HEIGHT = 520
-#: Titles of the orders, with their colours and symbols; of the replacements, with their dashes.
+#: Titles, colours and symbols of the orders; titles and dashes of the replacements.
 ORDER_TITLES: Mapping[str, str] = {
     "explained": "best explained first",
     "unimportant": "least important first",
@@ -75,18 +75,18 @@ _ABOUT_CURVE = (
 
 
 class Measuring(Room):
-    """Room for those who measure in this process."""
+    """Room for the readers who measure in this process."""
 
     @classmethod
     def of(cls, _served_store: ServedStore) -> "Measuring":
-        """That of a served store."""
+        """The room of a served store."""
         return cls(READERS, BUSY)
 
 
 def can_be_measured(corpus: Corpus, state: LinkState) -> bool:
-    """Whether the heads of a link can be replaced over the corpus: not by rules that they do not have.
+    """Whether the heads of a link can be replaced over the corpus: not by rules in a store without rules.
 
-    Nor as in one other sentence: it has as many tokens as few sentences of the corpus.
+    Nor by their patterns in another sentence: few sentences of the corpus have as many tokens as it.
     """
     has_rules = state.instead != "rule" or known_shares(corpus) is not None
     return bool(state.without) and state.instead != "patch" and has_rules
@@ -106,7 +106,7 @@ def _key(without: str | None, instead: Instead) -> tuple[str, str | None, str]:
 
 
 def known_change(corpus: Corpus, without: str | None, instead: Instead) -> SampleChange | None:
-    """What was measured before."""
+    """The change without these heads, if it was measured before."""
     found: SampleChange | None = current_cache().find(corpus, _key(without, instead))
     return found
 
@@ -118,7 +118,7 @@ def _is_measured(corpus: Corpus, state: LinkState) -> bool:
 def sample_change(
     served_store: ServedStore, corpus: Corpus, without: str, instead: Instead, watch: Watch
 ) -> SampleChange:
-    """What changes without the heads of a link; measured now where it was not before, and kept."""
+    """The change of the sample without the heads of a link: measured now if it was not before, and cached."""
 
     def measured() -> SampleChange:
         sampling, heads = sampling_of(served_store, corpus), heads_numbers(without)
@@ -132,7 +132,7 @@ def sample_change(
 
 
 def compute_sampled(context: Context) -> list[object]:
-    """The change over the corpus. Only who measures takes room, not who finds what was measured."""
+    """The part with the change over the corpus. Only a new measurement takes room; a cached one takes none."""
     corpus, state = context.corpus, context.state
     if not (state.without and state.sampled) or state.instead == "patch":
         return []
@@ -150,12 +150,12 @@ def sampling_of(served_store: ServedStore, corpus: Corpus) -> Sampling:
 
 
 def sample_as_it_is(sampling: Sampling, watch: Watch) -> EncodedSample:
-    """The sample with all heads, which is the same for every link, and kept."""
+    """The sample encoded with all heads: the same for every link, and cached."""
     encoded: EncodedSample = current_cache().get(sampling.corpus, _ALL_HEADS, lambda: sampling.as_it_is(watch))
     return encoded
 
 
-#: The key of the sample with all heads.
+#: Cache key of the sample with all heads.
 _ALL_HEADS = "sample with all heads"
 SAMPLED = DeferredPart(
     "sampled",
@@ -168,7 +168,7 @@ SAMPLED = DeferredPart(
 
 
 def draw_sampled(shown: SampleChange) -> list[object]:
-    """The numbers as a table, and the relations of which fewer pairs are linked."""
+    """The numbers as a table, and the relations of which later heads link fewer pairs."""
     return [_numbers(shown), *_links(shown)]
 
 
@@ -182,7 +182,7 @@ def _row_title(row: NumberRow) -> html.Th:
 
 
 def _links(shown: SampleChange) -> list[object]:
-    """The relations of which later heads link fewer pairs, the most pairs first."""
+    """A table of relations of which later heads link fewer pairs, the largest number of lost pairs first."""
     worst = sorted(shown.links, key=lambda link: link.pairs * (link.after - link.before))[:LISTED]
     lost = [link for link in worst if link.after < link.before]
     if not lost:
@@ -199,7 +199,7 @@ def _row(link: LinkChange) -> html.Tr:
 
 @dataclass(frozen=True)
 class ShownCurves:
-    """The curves of a link, why the store cannot give the other orders, and the URL of the numbers."""
+    """The curves of a link, why the store does not know the other orders, and the URL of the numbers."""
 
     curves: list[Curve]
     missing: list[Unmade]
@@ -208,7 +208,7 @@ class ShownCurves:
 
 
 def curve_panel(state: LinkState, computed: html.Div | None, *, has_rules: bool) -> list[object]:
-    """What draws the curves, and the chart, which is computed after the page."""
+    """The section of the curves: buttons that add or remove a curve, and the chart, computed after the page."""
     drawn = kinds_of(state)
     offered = [kind for kind in KINDS if kind not in drawn and (kind != "rule" or has_rules)]
     buttons = [action(INSTEAD[kind], _with(state, [*drawn, kind]), look="plain") for kind in offered]
@@ -225,7 +225,7 @@ def curve_panel(state: LinkState, computed: html.Div | None, *, has_rules: bool)
 
 
 def kinds_of(state: LinkState) -> list[Instead]:
-    """What heads do instead in the curves of a link, in the order of the buttons."""
+    """The replacements of the curves of a link, in the order of the buttons."""
     written = (state.curve or "").split(".")
     return [kind for kind in KINDS if kind in written]
 
@@ -235,7 +235,7 @@ def _with(state: LinkState, kinds: list[Instead]) -> str:
 
 
 def read_curves(served_store: ServedStore, corpus: Corpus, state: LinkState) -> tuple[list[Curve], list[NotIngested]]:
-    """The curves of a link, measured now where they were not before; NotIngested of rules that the store does not have."""
+    """The curves of a link, measured now if they were not before, and why orders are missing; NotIngested without needed rules."""
     orders, missing = known_orders(corpus)
     kinds = kinds_of(state)
     if "rule" in kinds and "explained" in missing:
@@ -257,7 +257,7 @@ def read_curves(served_store: ServedStore, corpus: Corpus, state: LinkState) -> 
 
 
 def curve_part(context: Context) -> list[object]:
-    """The chart, and below it which orders the store cannot give."""
+    """Read the curves of a link, and draw them."""
     corpus, state = context.corpus, context.state
     curves, missing = read_curves(context.served_store, corpus, state)
     csv = file_href(data_link(corpus), "curve.csv", {"curve": state.curve or ""})
@@ -271,7 +271,7 @@ CURVE = DeferredPart(
 
 
 def draw_curves(shown: ShownCurves) -> list[object]:
-    """The chart, and below it which orders the store cannot give."""
+    """The chart, and below it why the store does not know some orders."""
     return [
         *chart(
             curve_figure(shown.curves),
@@ -287,7 +287,7 @@ def draw_curves(shown: ShownCurves) -> list[object]:
 
 
 def curve_figure(curves: list[Curve]) -> go.Figure:
-    """Above the change as a share of the distance between two sentences, below Spearman's correlation; a line for each curve."""
+    """The change as a share of the distance between two sentences (above) and Spearman's correlation (below), a line for each curve."""
     lines = [trace for curve in curves for trace in _lines(curve)]
     across = {"title": "heads replaced", "tickformat": ".0%", "tickvals": list(SHARES), "anchor": "y2"}
     above = {"title": "share of the distance", **SHARE_AXIS, "domain": [0.54, 1]}
@@ -297,7 +297,7 @@ def curve_figure(curves: list[Curve]) -> go.Figure:
 
 
 def _lines(curve: Curve) -> list[Any]:
-    """The same curve in both axes; its legend is that of the upper one."""
+    """The lines of a curve in the upper and in the lower axes; the upper line has the entry in the legend."""
     name = f"{ORDER_TITLES[curve.order]}, {_KIND_TITLES[curve.instead]}"
     look: dict[str, Any] = {
         "mode": "lines+markers",

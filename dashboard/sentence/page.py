@@ -1,4 +1,4 @@
-"""Page Sentence: what every head does with one sentence, of the corpus or typed by a reader."""
+"""Page Sentence: what every head does in one sentence, of the corpus or typed by a reader."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -73,7 +73,7 @@ HOW = {
     "mixing": "Layers down, tokens across: the share of a token's vector that comes from other tokens.",
     "positions": "The head's attention weights in this sentence; beside it, their mean over the corpus by position.",
 }
-#: What else a reader can do in a view, behind an (i).
+#: View -> what else a reader can do in it, behind an (i).
 _MORE = {
     "head": "Hover a token or a line for its weights. Shift and click adds a token to the selection; double-click or h hides it. With a query selected, Enter on a key, or a tap, selects the pair; Escape or a second click clears it. Mark pair, or m, marks the selected pair in a colour; so does Shift and click on a line, or on a key of the selected query. Double-click a head's colour to show it alone.",
     "model": "Click a thumbnail, or use the arrow keys and Enter, to open its head. Marked pairs have a frame in their colour.",
@@ -90,7 +90,7 @@ _FROM_STORE = "weights computed from the stored queries and keys"
 
 
 def views(context: Context) -> Views:
-    """What the views of a sentence draw, None where a figure takes their place; until the model is loaded, what waits for it."""
+    """What the views draw, None where a figure takes their place; and, until the model is loaded, the part that waits for it."""
     if waits(context):
         return None, [deferred(context, TYPED, ready=False)]
     if context.state.show == "mixing":
@@ -106,17 +106,17 @@ class SentencePage:
     Attributes
     ----------
     layers, heads, sentences
-        How many the model has, and sentences of the corpus that can be shown.
+        Numbers of layers and heads of the model, and of sentences of the corpus that can be shown.
     title, plain
-        Of the page, and the text of a sentence that is not encoded.
+        Title of the page, and text of a sentence that is not encoded.
     refused
         Why the sentence cannot be encoded; empty where it can.
     shown
-        None where it cannot be encoded, or not yet.
+        The sentence with its views; None where it cannot be encoded, or not yet.
     encoded, origin
-        In words: that a sentence without stored vectors was encoded now, and where the weights are from.
+        A remark on a sentence without stored vectors that was encoded now; and where the weights come from, in words.
     shares
-        What every head does; None of a store without roles.
+        Roles of every head; None for a store without roles.
     has_picture
         Whether the corpus has a picture of its queries and keys.
     causal
@@ -124,20 +124,20 @@ class SentencePage:
     about
         Why the page opened on the shown head.
     rulers
-        The windows of a long sentence; None of a short one.
+        The windows of a long sentence; None for a short one.
     means
-        The means by position, in their view.
+        The means by position; None in other views.
     tree
-        None where the sentence has none.
+        The dependency tree; None where the sentence has no tree.
     questions
-        The parts of the logit of the selected pair; the heads that are switched off, and what that changes; whose words make the
-        vector of the sentence; and why another sentence is like it.
+        Sections: parts of the selected pair's logit; switched-off heads and what that changes; whose words make the sentence's vector;
+        why another sentence is like it.
     notes, found
         The panels of notes, and the search for a sentence, which may be computed after the page.
     has_review, review
-        Whether it is a sentence of a review, and the sentences around it where the link shows them.
+        Whether the sentence is part of a review, and the sentences around it where the link shows them.
     notices
-        What of the link could not be followed.
+        Notices on parts of the link that are not shown.
     """
 
     state: LinkState
@@ -166,7 +166,7 @@ class SentencePage:
 
 
 def read(context: Context) -> SentencePage:
-    """Everything that the page shows; without a sentence that cannot be encoded, or not yet."""
+    """Everything that the page shows; without views where the sentence cannot be encoded, or not yet."""
     corpus, (shown, refused) = context.corpus, _read_shown(context)
     state = shown.state if shown else context.state
     unstored = has_no_vectors(corpus, state)
@@ -198,7 +198,7 @@ def read(context: Context) -> SentencePage:
 
 
 def _read_questions(context: Context, shown: ShownSentence) -> list[list[object]]:
-    """The sections below the views, each with what may be computed after the page."""
+    """The sections below the views, each with its deferred part."""
     corpus, state, sentence = context.corpus, context.state, shown.sentence
     typed, reason = context.served_store.service(TypedSentences), cannot_run(corpus, sentence, DECOMPX)
     parts = without_parts(typed, corpus, state, sentence)
@@ -216,18 +216,18 @@ def _read_questions(context: Context, shown: ShownSentence) -> list[list[object]
 
 
 def _origin(state: LinkState, *, encoded: bool) -> str:
-    """Where the shown weights are from: a method of the model runs it on a stored sentence, too."""
+    """Where the shown weights come from, in words: a method of the model also runs the model on a stored sentence."""
     return "computed with the same model" if encoded or options_of(state).rollout in MODEL_METHODS else _FROM_STORE
 
 
 def _read_shown(context: Context) -> tuple[ShownSentence | None, str]:
-    """The sentence, or why it cannot be encoded; neither where the model is loaded first."""
+    """The sentence, or why it cannot be encoded; neither while the model is loading."""
     if waits(context):
         return None, ""
     try:
         return read_shown(context), ""
     except Refusal as refusal:
-        for_one_reader()  # the next one may get it
+        for_one_reader()  # the next reader may get the sentence
         return None, str(refusal)
 
 
@@ -244,7 +244,7 @@ def draw(page: SentencePage) -> Page:
         return Page(above=[_title_row(page), control_row([sentence_inputs(state)]), alert], beside=found)
     controls = main_controls(state, page.layers, page.heads, page.shares, causal=page.causal)
     more = None if state.show == "mixing" else more_button(state)
-    filters = filter_group(page.shown) if page.shown else []  # until the model is loaded, the row has its place
+    filters = filter_group(page.shown) if page.shown else []  # the row keeps its place until the model is loaded
     groups = [more_groups(state, page.shares, filters)] if more else []
     above = [_title_row(page), *page.review, control_row(controls, more), *groups]
     if page.shown is None:
@@ -263,7 +263,7 @@ def draw(page: SentencePage) -> Page:
 
 
 def _title_row(page: SentencePage) -> html.Div:
-    """Which sentence, the ways to others, and its text: one row where the text is short."""
+    """The title, links to other sentences, and the text of the sentence: one row where the text is short."""
     state = page.state
     others = other_sentences(state.sentence, page.sentences, lambda sentence: state.of_sentence(sentence).href)
     text = draw_text(page.shown.sentence, _text(page.shown)) if page.shown else _plain_text(page)
@@ -281,7 +281,7 @@ def _plain_text(page: SentencePage) -> html.P:
 
 
 def _named_texts(text: str, second: str) -> list[object]:
-    """The text of a sentence, or those of a pair with their names."""
+    """The text of a sentence, or both texts of a pair after their names A and B."""
     if not second:
         return [text]
     names = (html.Span(f"{letter} ", className="caption") for letter in "AB")
@@ -294,7 +294,7 @@ def _how_to_read(show: str) -> list[str | html.Button]:
 
 
 def _run(context: Context) -> list[object]:
-    """Encode the sentence, and run its method; the page is fetched again when it is there, or says why the sentence cannot be encoded."""
+    """Encode the sentence and run its method; the page is then fetched again, with the sentence or with why it cannot be encoded."""
     try:
         sentence = shown_sentence(context)
     except Refusal as refusal:
@@ -342,7 +342,7 @@ def _text(shown: ShownSentence) -> list[object]:
 
 
 def _notices(corpus: Corpus, shown: ShownSentence, asked: LinkState) -> tuple[str, ...]:
-    """What of a link is not shown: a rollout that cannot be, marks without a colour, the end of a long typed text."""
+    """Notices on what is not shown: an impossible rollout, marks beyond the colours, the end of a long typed text."""
     sentence = shown.sentence
     missing = (lacking(corpus, sentence, asked.rollout),) if asked.rollout and not shown.state.rollout else ()
     refused = (*missing, *marks_notice(asked, sentence))
@@ -372,7 +372,7 @@ def _among_points(state: LinkState) -> list[object]:
 
 
 def _notes(corpus: Corpus, shown: ShownSentence) -> list[object]:
-    """Notes on the sentence, which has vectors, and on the token that is selected alone; a typed sentence is in no corpus."""
+    """Panels of notes on the sentence, and on a token that is selected alone; none for a typed sentence, which is in no corpus."""
     if shown.state.text:
         return []
     sentence = shown.state.sentence
@@ -385,7 +385,7 @@ def _notes(corpus: Corpus, shown: ShownSentence) -> list[object]:
 
 
 def _averaged(shown: ShownSentence) -> list[object]:
-    """Which heads a mean is over, and a link to the mean over all where some were chosen in another view."""
+    """The heads of a mean, and a link to the mean over all heads where another view has chosen some; nothing without a mean."""
     state = shown.state
     if not is_mean(state):
         return []

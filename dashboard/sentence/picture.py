@@ -1,4 +1,4 @@
-"""The views of a sentence: the component, and what it draws: selected tokens and heads, a title, and the URLs of the weights."""
+"""The views of a sentence: the component and what it draws: selected tokens and heads, a title, and the URLs of the weights."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -33,11 +33,11 @@ from store.phrases import many
 from store.schema.model import head_name
 from store.text import Window
 
-#: What is drawn in place of heads of a difference: what is above 0, and what is below.
+#: Names of what a difference draws in place of heads: its part above 0, and its part below.
 SIGNS = ("arrives more", "looks more")
-#: What is subtracted from what arrives through layers, and in one layer.
+#: Ends of a difference's name: what is subtracted from what arrives through all layers, and in one layer.
 _MINUS = (" minus attention rollout", " minus mean attention")
-#: Views of the attention weights of a head, which have no choice of others.
+#: Views that show attention weights alone: they have no choice of other weights.
 _OF_ATTENTION = ("positions", "neuron")
 
 
@@ -49,56 +49,56 @@ class SentenceViews(BrowserComponent):
     id
         Dash id.
     sentence
-        What is shown, None for nothing. A part whose URL stays is not fetched again:
+        The shown sentence, None for nothing. Data with an unchanged URL is not fetched again:
 
         - `show`: "head" (lines), "model" (thumbnails of all heads), "matrix" (heat map of a head) or "neuron" (channels)
         - `units` and `keys`: the queries and the keys, `{"name": "the", "positions": [3], "segment": 0, "special": False}`
-        - `layers`, `heads`: how many there are; `layer`, `head`: the shown ones; `chosen`: heads whose lines are drawn
+        - `layers`, `heads`: numbers of them; `layer`, `head`: those shown; `chosen`: heads whose lines are drawn
         - `queries`: the selected tokens, of the column that `side` says ("query" or "key"), counted from the first shown
         - `first`: of a long sentence, the first shown query and the first shown key
-        - `toward`: the key that makes a pair with one selected query, by index among the shown keys; None for none
-        - `is_pair`: whether it is sentence A with a sentence B
-        - `marks`: the marked pairs, `MarkedPair` of `dashboard.sentence.marks`; `mark_colours`: theirs in turn, by scheme
+        - `toward`: the key that makes a pair with one selected query, by index among the shown keys; None without a pair
+        - `is_pair`: whether sentence A has a sentence B
+        - `marks`: the marked pairs, `MarkedPair` of `dashboard.sentence.marks`; `mark_colours`: their colours in order, by scheme
         - `least`: smallest weight that is drawn as a line
-        - `signed`: whether the two heads are what is above 0 and what is below, of a difference
-        - `scale`: which colour a weight has, a name of `dashboard.web.state.MATRIX_SCALES`
-        - `csv`: what is shown as a file, `{"content": "Attention of L2 H3", "url": "..."}`
-        - `layer_url`, `model_url`, `neuron_url`: bytes (HSL1), bytes (HST1) and JSON of what is shown, None where there is none
-        - `title`: what it is, for a screen reader and in a saved file
-        - `colours`: of the heads by scheme, `{"light": ["#0072B2", ...], "dark": [...]}`
-        - `roles`: what the shown heads do, `HeadRoles`; None of a store without roles
+        - `signed`: whether the two heads are the parts of a difference above 0 and below 0
+        - `scale`: the colour scale of weights, a name of `dashboard.web.state.MATRIX_SCALES`
+        - `csv`: the file of the shown weights, `{"content": "Attention of L2 H3", "url": "..."}`
+        - `layer_url`, `model_url`, `neuron_url`: bytes (HSL1), bytes (HST1) and JSON; `neuron_url` is None without a query in view Neuron
+        - `title`: name of the picture, for a screen reader and in a saved file
+        - `colours`: colours of the heads by scheme, `{"light": ["#0072B2", ...], "dark": [...]}`
+        - `roles`: what the shown heads do, `HeadRoles`; None for a store without roles
         - `palette`: colours by scheme, `dashboard.ui.theme.PALETTE`
     noted
-        Counts of notes on its tokens, by position, and the beginning of the data URLs of the sentence that they are for:
+        Counts of notes on the sentence's tokens by position, and the beginning of the sentence's data URLs:
         `{"base": "/data/1/...", "positions": {"4": 2}}`.
     opened
         Out: a thumbnail was opened: `{"layer": 2, "head": 3, "count": 1}`.
     headed
-        Out: the heads whose lines a reader wants: `{"heads": [0, 3], "count": 1}`.
+        Out: the heads that a reader has chosen to draw: `{"heads": [0, 3], "count": 1}`.
     selected
-        Out: the selected tokens of a column, none for nothing: `{"side": "query", "units": [4, 5], "count": 1}`.
+        Out: the selected tokens of a column, an empty list without any: `{"side": "query", "units": [4, 5], "count": 1}`.
     paired
-        Out: a query, by index, and the position of a key; both None for nothing: `{"query": 4, "toward": 7, "count": 1}`.
+        Out: index of a query and position of a key, both None without a pair: `{"query": 4, "toward": 7, "count": 1}`.
     marked
         Out: all marked pairs, by the positions of query and key: `{"pairs": [[4, 7]], "count": 1}`.
     hidden
         Out: tokens to be left out, by the positions of their wordpieces: `{"positions": [4], "count": 1}`.
     stepped
-        Out: to the layer below or above: `{"layer": 1, "count": 1}`; -1 is towards the first.
+        Out: a step to the layer below or above: `{"layer": 1, "count": 1}`; -1 is towards the first.
     """
 
     properties = ("id", "sentence", "noted", "opened", "headed", "selected", "paired", "marked", "hidden", "stepped")
 
 
 def options_of(state: LinkState) -> PatternOptions:
-    """How the patterns of a link are shown; By position, as the means beside it, and Neuron show attention weights."""
+    """The options of a link's patterns; view By position (as the means beside it) and view Neuron always show attention weights."""
     options = parse_options({name: str(state.fields[name] or "") for name in FIELDS})
     is_free = state.show not in _OF_ATTENTION
     return options if is_free else replace(options, weights="attention", rollout=None, difference=False)
 
 
 class Kind(NamedTuple):
-    """A kind of clearest roles, or none, with its colour, and that of its lines by scheme."""
+    """A kind of clearest roles, or no role: its name, its colour, and the colour of its lines by scheme."""
 
     name: str
     colour: str
@@ -107,16 +107,16 @@ class Kind(NamedTuple):
 
 @dataclass(frozen=True)
 class HeadRoles:
-    """What heads do.
+    """Roles of the heads in a view.
 
     Attributes
     ----------
     kinds
-        What the colours of heads mean; empty where these are not of roles.
+        The kinds that colours of heads mean; empty where colours do not mean roles.
     of
-        The kind of each head, by its number: [layer][head].
+        Index in `kinds` of each head's kind: [layer][head].
     does
-        What each head does in one line: [layer][head], of the shown layer, in Model view of all.
+        Layer -> what each head does, in one line; only of the shown layer, in Model view of all layers.
     """
 
     kinds: list[Kind]
@@ -131,11 +131,11 @@ class ShownSentence:
     Attributes
     ----------
     layers, heads
-        How many the model has.
+        Numbers of layers and heads of the model.
     files
         The beginning of the URLs of the corpus' data.
     shares
-        What every head does; None of a store without roles.
+        Roles of every head; None for a store without roles.
     """
 
     state: LinkState
@@ -147,7 +147,7 @@ class ShownSentence:
 
     @cached_property
     def options(self) -> PatternOptions:
-        """How its patterns are shown."""
+        """The options of the shown patterns."""
         queries, keys = self.windows
         return replace(options_of(self.state), window=queries.first, keywindow=keys.first)
 
@@ -158,7 +158,7 @@ class ShownSentence:
 
     @cached_property
     def windows(self) -> tuple[Window, Window]:
-        """The windows of the queries and of the keys: of the link, else where tokens are selected, else the first."""
+        """The windows of queries and of keys: those of the link, else around the selected tokens, else the first."""
         state, (queries, keys) = self.state, self.unhidden
         first = next(iter(self.selected_indices), 0)
         of_queries = _window(state.window, first, len(queries))
@@ -180,7 +180,7 @@ class ShownSentence:
 
     @property
     def selected_indices(self) -> list[int]:
-        """Indices of the selected tokens in that column; others are left out."""
+        """Indices in `column` of the selected tokens; invalid indices are left out."""
         return [number for number in numbers(self.state.queries) if number < len(self.column)]
 
     @property
@@ -196,7 +196,7 @@ class ShownSentence:
 
     @property
     def drawn_heads(self) -> list[int]:
-        """Heads whose lines are drawn, by default all. A rollout has one, a difference its two signs."""
+        """Heads whose lines are drawn, by default all. A rollout counts as one head, a difference as two (its signs)."""
         return (
             list(range(len(instead_of_heads(self.options))))
             if self.options.rollout
@@ -205,7 +205,7 @@ class ShownSentence:
 
     @property
     def url(self) -> str:
-        """The URL that the sentence's data is below."""
+        """The beginning of the URLs of the sentence's data."""
         return data_url(self.state, self.files)
 
 
@@ -234,13 +234,13 @@ def numbers(text: str | None) -> list[int]:
 
 
 def title(state: LinkState) -> str:
-    """The title: which weights, of which heads, in which sentence."""
+    """The title of the picture: the weights, their heads, and the sentence."""
     whose = "a typed sentence" if state.text else f"sentence {state.sentence:,}"
     return f"{weights_name(state)} in {whose}"
 
 
 def weights_name(state: LinkState) -> str:
-    """Which weights, of which heads, such as `Attention of L2 H3`."""
+    """The name of the shown weights and their heads, such as `Attention of L2 H3`."""
     options = options_of(state)
     if options.rollout:
         return _rollout_name(state)
@@ -259,7 +259,7 @@ def _weights(options: PatternOptions) -> str:
 
 
 def _rollout_name(state: LinkState) -> str:
-    """A rollout already is of the mean over heads: only a mean over layers differs."""
+    """The name of a rollout: it is already a mean over heads, so only a mean over layers changes the name."""
     options = options_of(state)
     name = f"{ROLLOUT_NAMES[options.rollout]}{_MINUS[state.rollout == 'layer'] if options.difference else ''}"
     if is_mean(state) and state.mean != "heads":
@@ -300,13 +300,13 @@ def _of(state: LinkState) -> str:
 
 
 def _heads(state: LinkState) -> str:
-    """The selected heads; empty where all are drawn."""
+    """The selected heads in words; empty where all heads are drawn."""
     heads = numbers(state.heads)
     return f"head{'s' if len(heads) > 1 else ''} {', '.join(map(str, heads))}" if heads else ""
 
 
 def sentence_picture(shown: ShownSentence) -> dict[str, Any]:
-    """The prop `sentence` of `dashboard.sentence.picture`, but for the provenance."""
+    """The prop `sentence` of `SentenceViews`, without the provenance."""
     state, options = shown.state, shown.options
     queries, keys = shown.units
     roles, own = head_roles(shown), shown.windows[state.role == "key"]
@@ -343,14 +343,14 @@ def sentence_picture(shown: ShownSentence) -> dict[str, Any]:
 
 
 def instead_of_heads(options: PatternOptions) -> list[str]:
-    """What is drawn in place of heads; empty where heads are."""
+    """Names of what is drawn in place of heads; empty where heads are drawn."""
     if options.difference:
         return list(SIGNS)
     return [ROLLOUT_NAMES[options.rollout]] if options.rollout else []
 
 
 def _part(windows: tuple[Window, Window]) -> str:
-    """Which part of a long sentence is shown, for a title."""
+    """The shown part of a long sentence, as the end of a title; empty where all is shown."""
     queries, keys = windows
     if queries.is_whole and keys.is_whole:
         return ""
@@ -358,7 +358,7 @@ def _part(windows: tuple[Window, Window]) -> str:
 
 
 def head_roles(shown: ShownSentence) -> HeadRoles | None:
-    """What heads do in the views that show several; None of a rollout, which is of no head, and of a store without roles."""
+    """Roles of the heads in the views with several heads; None for a rollout, which is no head's, and for a store without roles."""
     state, shares = shown.state, shown.shares
     if shares is None or shown.options.rollout or state.show not in ("head", "model"):
         return None
@@ -378,12 +378,12 @@ def _kind(group: DotGroup) -> Kind:
 
 
 def is_by_role(state: LinkState) -> bool:
-    """Whether colours of heads are of their roles, where the store has some; thumbnails have no other."""
+    """Whether colours of heads mean roles, if the store has roles; thumbnails have no other colours."""
     return state.show == "model" or state.headcolour == "role"
 
 
 def _colours(shown: ShownSentence, roles: HeadRoles | None) -> Mapping[str, list[str]]:
-    """The colour of each head of the layer by scheme; of a difference, of its signs."""
+    """Scheme -> the colour of each head of the layer, or of the two signs of a difference."""
     if shown.options.difference:
         return {scheme: [colours["query"], colours["key"]] for scheme, colours in PALETTE.items()}
     if roles is None or not roles.kinds:
@@ -392,12 +392,12 @@ def _colours(shown: ShownSentence, roles: HeadRoles | None) -> Mapping[str, list
 
 
 def _paired_key(state: LinkState, keys: Sequence[Unit]) -> int | None:
-    """Index of the selected key among the shown ones."""
+    """Index of the selected key among the shown keys; None where it is not shown."""
     return next((index for index, key in enumerate(keys) if state.toward in key.positions), None)
 
 
 def csv_file(shown: ShownSentence) -> dict[str, str]:
-    """Content and URL of the file of what is shown; in the model view, that of the selected layer."""
+    """Content and URL of the file of the shown weights; in the model view, of the selected layer."""
     state = shown.state
     if state.show == "neuron" and (steps := neuron_url(shown, "csv")):
         return {"content": f"Every step of {head_name(state.layer, state.head)}", "url": steps}
@@ -407,7 +407,7 @@ def csv_file(shown: ShownSentence) -> dict[str, str]:
 
 
 def _weights_url(shown: ShownSentence) -> str:
-    """URL of one layer's weights, or of the mean that a matrix shows."""
+    """URL of the bytes of one layer's weights, or of a matrix's mean."""
     state, options = shown.state, shown.options
     if not is_mean(state):
         return f"{shown.url}/layer/{state.layer}.bin{query_string(state, options.fields)}"
@@ -416,7 +416,7 @@ def _weights_url(shown: ShownSentence) -> str:
 
 
 def weights_file(shown: ShownSentence) -> str:
-    """The weights of what is shown, as CSV: of the drawn heads, of a mean, or of a head."""
+    """URL of the shown weights as CSV: those of the drawn heads, of a mean, or of a head."""
     state, options = shown.state, shown.options
     if is_mean(state):
         fields = options.fields | _mean_fields(state)
@@ -439,7 +439,7 @@ def _mean_fields(state: LinkState) -> dict[str, str]:
 
 
 def data_url(state: LinkState, files: str) -> str:
-    """The URL that the data of a link's sentence is below; `files` begins the URLs of the corpus' data."""
+    """The beginning of the URLs of a sentence's data; `files` begins the URLs of the corpus' data."""
     return f"{files}/typed" if state.text else f"{files}/sentence/{state.sentence}"
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dashboard.web.state import Instead
 
 T = TypeVar("T")
-#: Columns of the line that says how far it is.
+#: Width of the progress line, in columns.
 LINE = 70
 _HEADS = re.compile(r"\d{1,3}-\d{1,3}([.,]\d{1,3}-\d{1,3})*")
 
@@ -33,7 +33,7 @@ def replace_heads(
     sentences: int = SENTENCES,
     watch: "Watch" = lambda _share, _title: None,
 ) -> "SampleChange":
-    """Run the model of a corpus here, with all heads and with changed ones; see `headscape.replace`."""
+    """Run the model of a corpus here, with all heads and with replaced heads; see `headscape.replace`."""
     chosen = checked_heads(corpus, heads)
     return _by_model(corpus, [instead], sentences, lambda sampling: sampling.measure(chosen, instead, watch))
 
@@ -44,7 +44,7 @@ def replace_more(
     sentences: int = SENTENCES,
     watch: "Watch" = lambda _share, _title: None,
 ) -> "list[Curve]":
-    """The same for more and more heads, in every order that the store knows; see `headscape.replace_more`."""
+    """Curves of the change as more and more heads are replaced, in every order that the store knows; see `headscape.replace_more`."""
 
     def measured(sampling: "Sampling") -> "list[Curve]":
         from dashboard.sentence.curve import known_orders, measure_curves, measured_by
@@ -56,7 +56,7 @@ def replace_more(
 
 
 def _by_model(corpus: Corpus, kinds: "Sequence[Instead]", sentences: int, measure: "Callable[[Sampling], T]") -> T:
-    """What is measured in a sample that the model of a corpus encodes here."""
+    """The result of `measure` on a sample that the corpus' model encodes here; StoreError for invalid arguments."""
     for instead in kinds:
         if instead not in INSTEAD:
             raise StoreError(f"There is no replacement {instead!r}. Choose one of: {', '.join(INSTEAD)}.")
@@ -100,13 +100,13 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _sample(corpus: Corpus, options: argparse.Namespace) -> str:
-    """The numbers of some heads."""
+    """The numbers for some replaced heads, as text or JSON."""
     found = replace_heads(corpus, _heads(corpus, options), options.instead, options.sentences, _tell)
     return _as_json(found.labelled()) if options.json else _as_text(corpus, found)
 
 
 def _curve(corpus: Corpus, options: argparse.Namespace) -> str:
-    """The numbers of more and more heads, and which orders the store does not know."""
+    """The numbers for more and more replaced heads, as text or JSON; text also says why the store does not know some orders."""
     from dashboard.sentence.curve import curve_dataset, known_orders
 
     curves = replace_more(corpus, [options.instead], options.sentences, _tell)
@@ -116,7 +116,7 @@ def _curve(corpus: Corpus, options: argparse.Namespace) -> str:
 
 
 def _curve_lines(curves: "list[Curve]") -> list[str]:
-    """A line for every point."""
+    """A line of text for every point of the curves."""
     return [
         f"{curve.order}, {point.heads} heads: {100 * point.of_distance:.2f}% of the distance between two sentences, "
         f"Spearman's correlation of similarities {point.spearman:.3f}"
@@ -133,13 +133,13 @@ def _heads(corpus: Corpus, options: argparse.Namespace) -> Heads:
 
 
 def _tell(share: float, title: str | None) -> None:
-    """How far it is, on one line of the terminal; nothing in a file."""
+    """Show the progress in one line of the terminal; nothing in a file."""
     if sys.stderr.isatty():
         print(f"\r{title}: {100 * share:3.0f}%".ljust(LINE), end="", file=sys.stderr, flush=True)
 
 
 def _as_json(found: "Dataset") -> str:
-    """Numbers that there are none of are null: JSON has no NaN."""
+    """The numbers as JSON; NaN becomes null."""
     numbers = json.loads(json.dumps(found.to_dict()), parse_constant=lambda _: None)
     return json.dumps(numbers, indent=2)
 

@@ -31,7 +31,7 @@ _COLUMNS = ("instead, it does", "change", "of the distance", "order")
 
 
 def replaced_head(points: ShownPoints, measured: html.Div | None) -> list[object]:
-    """A button that measures what changes, or what is `measured` where the link asks for it; nothing in a store without roles."""
+    """The section: a button that measures the change, or the `measured` change; nothing in a store without roles."""
     corpus, state = points.corpus, points.state
     if not has_roles(corpus):
         return []
@@ -47,13 +47,13 @@ def replaced_head(points: ShownPoints, measured: html.Div | None) -> list[object
 
 
 def is_asked(corpus: Corpus, state: LinkState) -> bool:
-    """Whether the link asks what changes without its head, and that can be measured."""
+    """Whether the link asks for the change without its head, and the change can be measured."""
     can_be = has_roles(corpus) and not cannot_change(corpus, has_torch=runs_models())
     return state.replaced == own_head(state) and can_be
 
 
 def own_head(state: LinkState) -> str:
-    """The head of a link as a field holds it."""
+    """The head of a link as a field holds it: `layer-head`."""
     return f"{state.layer}-{state.head}"
 
 
@@ -62,7 +62,7 @@ def _kinds(corpus: Corpus) -> list[Instead]:
 
 
 def _known(corpus: Corpus, state: LinkState) -> dict[Instead, SampleChange | None]:
-    """What was measured before."""
+    """Replacement -> the change if it was measured before."""
     return {kind: known_change(corpus, own_head(state), kind) for kind in _kinds(corpus)}
 
 
@@ -72,7 +72,7 @@ def _is_measured(corpus: Corpus, state: LinkState) -> bool:
 
 
 def compute_replaced(context: Context) -> list[object]:
-    """A row for each replacement, measured now where it was not before."""
+    """Measure each replacement that was not measured before, and draw the table."""
     corpus, state = context.corpus, context.state
     if state.replaced != own_head(state):
         return []
@@ -100,7 +100,7 @@ REPLACED = DeferredPart(
 
 
 def draw_replaced(state: LinkState, measured: list[SampleChange]) -> list[object]:
-    """The numbers of each replacement, which opens on page Sentence."""
+    """The table with the numbers of each replacement; a row opens on page Sentence."""
     rows = [html.Tr([html.Td(_link(state, found)), *_numbers(found)]) for found in measured]
     table = html.Table([heading(_COLUMNS, _COLUMNS[1:]), html.Tbody(rows)], className="rows")
     name = head_name(state.layer, state.head)
@@ -110,12 +110,12 @@ def draw_replaced(state: LinkState, measured: list[SampleChange]) -> list[object
 
 
 def _moved(name: str, off: SampleChange) -> str:
-    """How far the vectors of sentences move without a head, in words."""
+    """A sentence on how far sentence vectors move without a head."""
     return f"Without {name} a sentence vector moves by {100 * off.vectors.share:.2f}% of the distance between two sentences."
 
 
 def _link(state: LinkState, found: SampleChange) -> dcc.Link:
-    """Page Sentence with the head replaced, and the same measurement."""
+    """A link to page Sentence with the head replaced and the same measurement."""
     changed = state.on("sentence").with_(without=own_head(state), instead=found.instead, sampled="1")
     href = changed.with_(heads=str(state.head), replaced=None).href
     return dcc.Link(TITLES[found.instead], href=f"{href}#{WITHOUT_HEADS}")

@@ -1,7 +1,7 @@
-"""The review around a sentence of the corpus: its sentences in their order, each a link to its own page Sentence.
+"""The review around a sentence of the corpus: the review's sentences in order, each a link to its page Sentence.
 
-A store has of which review a sentence is, and not the review. Where the server has the data that the corpus was made of,
-a process reads the review and splits it as the ingest does. Elsewhere the page shows those of its sentences that the store has.
+A store knows the number of a sentence's review, but does not have the review. Where the server has the data of the corpus, a process
+reads the review and splits it as the ingest does. Elsewhere the page shows the sentences of the review that the store has.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from store.phrases import many
 
 #: Pixels of the box of a review.
 HEIGHT = 140
-#: How the splitter of a corpus begins whose texts are not reviews of several sentences.
+#: Beginnings of the splitter's description in a corpus whose texts are not reviews of several sentences.
 _WITHOUT_REVIEWS = ("none: the sentences", "none: the passages", "none: the texts")
 
 
@@ -35,20 +35,20 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The sentences of a review in their order; or, where the review cannot be read, those in the corpus and why."""
+    """The sentences of a review in order; where the review cannot be read, those in the corpus, and why others are missing."""
 
     neighbours: tuple[Neighbour, ...]
     missing: str = ""
 
 
 def has_review(corpus: Corpus, state: LinkState) -> bool:
-    """Whether the sentence of a link is one of a review: not one that a reader typed, nor the whole of a text."""
+    """Whether the sentence of a link is part of a review: not a typed sentence, and not a whole text."""
     splitter = str(corpus.corpus_attributes.get("splitter", ""))
     return state.text is None and not splitter.startswith(_WITHOUT_REVIEWS)
 
 
 def review_button(state: LinkState) -> html.Button:
-    """Shows the review around the sentence, or hides it."""
+    """The button that shows or hides the review around the sentence."""
     text, field = ("Hide the review", None) if state.around else ("Show its review", "1")
     return action(text, state.with_(around=field).href)
 
@@ -66,19 +66,19 @@ def surroundings(corpus: Corpus, sentence: int) -> Surroundings:
 
 @cached
 def review_of(corpus: Corpus, document: int) -> Found:
-    """The sentences of a review as the data has them."""
+    """The sentences of a review, read from the data."""
     return read_review(corpus, document)
 
 
 def review_panel(state: LinkState, around: Surroundings) -> list[object]:
-    """The sentences as one text, the shown one emphasised, and how many of them the store has."""
+    """The review as one text with the shown sentence marked, and the number of its sentences in the store."""
     text: list[Any] = [part for each in around.neighbours for part in (_sentence(state, each), " ")]
     box = scrolling(html.P(text, className="review", dir="auto"), "The review around the sentence", "scroll review-box")
     return [box, html.P(_summary(around), className="caption")]
 
 
 def _sentence(state: LinkState, each: Neighbour) -> object:
-    """A link to the sentence: as the store has it, else to the model's reading of its text."""
+    """A link to a sentence of the review: to the stored sentence, else to its text as a typed sentence."""
     if each.sentence == state.sentence:
         return html.Mark(each.text)
     if each.sentence is not None:

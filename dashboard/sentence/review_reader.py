@@ -1,4 +1,4 @@
-"""One review of the data that a corpus was made of, split into sentences as the ingest splits it: read in a process of its own.
+"""A review of the data that a corpus was made of, split into sentences as the ingest splits it: read in its own process.
 
 `python -m dashboard.sentence.review_reader` reads a question as JSON and writes the answer: workers of a server have no pyarrow.
 """
@@ -15,9 +15,9 @@ from dashboard.web.corpus_model import runs_models
 from dashboard.web.processes import environment, own_module
 from store import Corpus
 
-#: Seconds until a review is given up: a table that no cache holds is converted first.
+#: Seconds that reading a review may take: a table that is not cached is converted first.
 PATIENCE = 25.0
-#: Reviews that a worker reads at once; whoever comes beyond asks again.
+#: Room for two reviews that a worker reads at once; other readers must ask again.
 _ROOM = Room(2, "The server reads other reviews. Try again in a few seconds.")
 #: Why there is no review, and what to do.
 _NO_EXTRA = "To show the whole review, install the extra `ingest` on the server."
@@ -28,7 +28,7 @@ log = logging.getLogger("headscape")
 
 @dataclass(frozen=True)
 class Found:
-    """The sentences of a review with their content hashes; or why they are missing."""
+    """The sentences of a review with their content hashes; or why there are none."""
 
     texts: tuple[str, ...] = ()
     hashes: tuple[int, ...] = ()
@@ -72,7 +72,7 @@ def _answer(question: dict[str, Any]) -> Found:
 
 
 def found_in_data(question: dict[str, Any]) -> Found:
-    """The answer to a question, by what reads the data in an ingest. Raises whatever that raises."""
+    """The answer to a question, read by the ingest's own functions. Raises their errors."""
     from ingest.text.reviews import Data, read_reviews
     from ingest.text.sentences import split_reviews
 

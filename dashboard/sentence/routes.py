@@ -1,4 +1,4 @@
-"""Routes of one sentence, of the corpus or typed: its weights as bytes, the steps of a query, and files."""
+"""Routes of a sentence, of the corpus or typed: weights as bytes, the steps to a query's weights, and files."""
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
@@ -48,18 +48,18 @@ from store import Corpus
 from store.kernels.attention import softmax
 from store.schema.model import RATIOS
 
-#: Cells of a thumbnail in each direction.
+#: Cells of a thumbnail's side: by default, and at most.
 SIDE, MOST_SIDE = 64, 512
-#: What no model has as many layers or heads as.
+#: Largest number of a layer or head in a query string: no model has as many.
 MOST_NUMBER = 9_999
 Find = Callable[..., Sentence]
 LAYER_MAGIC, MODEL_MAGIC = b"HSL1", b"HST1"
-#: Largest code of a weight and of a thumbnail's cell.
+#: Largest code of a weight, and of a thumbnail's cell.
 MOST_WEIGHT, MOST_CELL = 65_535, 255
 
 
 def register(server: Flask, served_store: ServedStore) -> None:
-    """Add the routes of sentences of the corpus and of typed ones."""
+    """Add the routes of sentences of the corpus and of typed sentences."""
 
     def of_corpus(snapshot: str, model: str, index: int) -> Sentence:
         corpus = corpus_of(served_store, snapshot, model)
@@ -71,7 +71,7 @@ def register(server: Flask, served_store: ServedStore) -> None:
     def tree(snapshot: str, model: str, index: int, layer: int, head: int) -> Response:
         corpus = corpus_of(served_store, snapshot, model)
         check_head(corpus, layer, head)
-        corpus.sentence_rows(index)  # says it where there is no such sentence
+        corpus.sentence_rows(index)  # raises where the corpus has no such sentence
         words = corpus.words.texts(corpus.words.rows(index))
         drawn = tree_svg(words, tree_arcs(corpus, index, layer, head))
         return lasting(Response(drawn, mimetype="image/svg+xml"))
@@ -96,14 +96,14 @@ def register(server: Flask, served_store: ServedStore) -> None:
 
 
 def _typed(served_store: ServedStore, corpus: Corpus) -> Sentence:
-    """The typed sentence, encoded."""
+    """The typed sentence of a request, encoded."""
     return served_store.service(TypedSentences).encode(
         corpus, request.args.get("text", ""), request.args.get("second", ""), reader_left
     )
 
 
 def _overlay(corpus: Corpus, view: str, sentence: Sentence, layer: int, head: int) -> dict[str, object]:
-    """Where a typed sentence is placed in the picture of a head, and the strongest lines of all its queries."""
+    """The places of a typed sentence in the picture of a head, and the strongest lines of all its queries."""
     places = place_vectors(corpus, view, sentence.query[layer, head], sentence.key[layer, head], layer=layer, head=head)
     top, least = bounded("top", TOP, MOST_TOP, fewest=0), share_of_query("least", LEAST)
     lines = strongest_lines(
@@ -150,7 +150,7 @@ def _matrix(find: Find, **named: Any) -> Response:
 
 
 def _heads_of(weights: Weights, options: PatternOptions) -> Weights:
-    """The weights (head, query, key) as they are drawn: of a difference, what is above 0 as one head, and what is below as another."""
+    """The drawn weights (head, query, key): of a difference, the part above 0 as one head and the part below 0 as another."""
     return np.concatenate([np.maximum(weights, 0), np.maximum(-weights, 0)]) if options.difference else weights
 
 
@@ -170,7 +170,7 @@ def _neuron_file(find: Find, layer: int, head: int, query: int, **named: Any) ->
 
 
 def _shown_keys(sentence: Sentence) -> slice:
-    """Positions of the shown keys: all of a short sentence, else from the first to the last of the window."""
+    """Positions of the shown keys: all of a short sentence, else from the first to the last key of the window."""
     if is_short(sentence):
         return slice(None)
     _, keys = shown_units(sentence, _options())
@@ -270,7 +270,7 @@ def encode_model(layers: Sequence[Weights], *, shares: bool) -> bytes:
 
 
 def pooled(weights: Weights, *, side: int) -> Weights:
-    """The largest weight of each cell of a thumbnail: (..., row, column), at most `side` each, from (..., query, key)."""
+    """The largest weight in each cell of a thumbnail: (..., row, column) from (..., query, key); at most `side` rows and columns."""
     for axis in (-2, -1):
         size = weights.shape[axis]
         if size > side:
@@ -279,7 +279,7 @@ def pooled(weights: Weights, *, side: int) -> Weights:
 
 
 def _most(weights: Weights, shares: bool) -> float:
-    """As the browser reads it, in 32 bits."""
+    """The weight of the largest code: 1 for shares, else the largest weight, in the 32 bits that the browser reads."""
     largest = 1.0 if shares else float(np.float32(weights.max(initial=0)))
     return largest or 1.0
 
@@ -293,8 +293,8 @@ def weight_tables(
 ) -> Iterator[Table]:
     """A row for each head, query and key, one head after the other; the position of a word is that of its first wordpiece.
 
-    `heads` are those in the table, none are `head` alone; of a mean those it is over, see `mean_pattern`. A mean over
-    heads and a rollout have `mean` in place of a head.
+    `heads` are the heads in the table; empty for `head` alone. For a mean they are the averaged heads, see `mean_pattern`. A mean
+    over heads and a rollout have `mean` in place of a head.
     """
     units, keys = shown_units(sentence, options)
     if mean == "none" and not options.rollout:
@@ -307,7 +307,7 @@ def weight_tables(
 
 
 def _table(head: str, units: Sequence[Unit], keys: Sequence[Unit], weights: Floats) -> Table:
-    """`weights` are (query, key)."""
+    """A row for each query and key of the weights (query, key) of one head."""
     names = [np.array([unit.name for unit in column], object) for column in (units, keys)]
     places = [np.array([unit.positions[0] for unit in column], np.int64) for column in (units, keys)]
     return {
@@ -321,9 +321,10 @@ def _table(head: str, units: Sequence[Unit], keys: Sequence[Unit], weights: Floa
 
 
 def neuron(sentence: Sentence, layer: int, head: int, query: int, keys: slice = slice(None)) -> dict[str, object]:
-    """JSON-ready: the query vector, and of every key, or of some, its vector, their product, its sum, the logit and the weight.
+    """JSON-ready: the query vector; for each key in `keys` its vector, the product with the query, its sum (dot), the logit and the weight.
 
-    `biased` says whether the model adds anything to it: logit = dot / sqrt(channels) + that, None of a key that the query does not see; weight = softmax of the logits over all keys (Vaswani et al. 2017, section 3.2.1).
+    logit = dot / sqrt(channels), plus the model's bias if `biased`; None for a key that the query does not see. weight = softmax of
+    the logits over all keys (Vaswani et al. 2017, section 3.2.1).
     """
     vector, both, steps = _steps(sentence, layer, head, query, keys)
     vectors = [[significant(row) for row in array.tolist()] for array in both]
@@ -337,7 +338,7 @@ def neuron(sentence: Sentence, layer: int, head: int, query: int, keys: slice = 
 
 
 def neuron_table(sentence: Sentence, layer: int, head: int, query: int, shown: slice = slice(None)) -> Table:
-    """The same as a file: a row a key, a column for each channel of q, k and their product."""
+    """The steps of `neuron` as a file: a row for each key, a column for each channel of q, k and their product."""
     vector, both, steps = _steps(sentence, layer, head, query, shown)
     keys, products, *numbers = (_rounded(array) for array in (*both, *steps))
     queries = np.broadcast_to(_rounded(vector), keys.shape)
@@ -358,7 +359,7 @@ def _rounded(array: Floats) -> NDArray[np.float64]:
 def _steps(
     sentence: Sentence, layer: int, head: int, query: int, shown: slice
 ) -> tuple[Floats, list[Floats], list[Floats]]:
-    """Query (channel); keys and products (key, channel); dot, logit and weight (key)."""
+    """The steps to a query's weights: query (channel); keys and products (key, channel); dot, logit and weight (key)."""
     vector, keys = sentence.query[layer, head, query], sentence.key[layer, head]
     products = vector * keys
     dots = products.sum(axis=-1)

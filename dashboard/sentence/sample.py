@@ -1,6 +1,6 @@
-"""Heads switched off or replaced in a sample of the corpus: how far sentence vectors change, and what later heads still link.
+"""Heads switched off or replaced in a sample of the corpus: the change of sentence vectors, and the pairs that later heads still link.
 
-The numbers stand in words once, for page Sentence, tab Role and the command `headscape replace`.
+Page Sentence, tab Role and the command `headscape replace` share the words for the numbers.
 """
 
 from collections.abc import Callable
@@ -27,12 +27,12 @@ from store.replacement import SENTENCES, Heads, RulePatterns, RuleReader, judged
 from store.repository.errors import NotIngested
 from store.text import match_labels
 
-#: Pairs of words from which on a relation is listed.
+#: Least number of word pairs of a listed relation.
 FEWEST_PAIRS = 10
 AS_IT_IS, CHANGED = "Encoding with all heads", "Encoding with changed heads"
-#: Takes the share that is done, 0 to 1, and what is done now; raises where nobody waits any more.
+#: A function that gets the share that is done, 0 to 1, and the present step; it raises when nobody waits any more.
 Watch = Callable[[float, str | None], None]
-#: A sentence of the corpus by its text, as a model encodes it with changed heads.
+#: A function that encodes a text of the corpus by a model with changed heads.
 Encode = Callable[[str, Change], Sentence]
 _SPEARMAN = "Spearman's correlation of the cosines of all pairs of sentences before and after: 1 is the same order."
 _LINKS = (
@@ -46,7 +46,7 @@ _HIDDEN = (
 
 
 class LinkChange(NamedTuple):
-    """What the later head that links most pairs of a relation links before and after, as shares of `pairs` word pairs."""
+    """Shares of a relation's `pairs` word pairs that the best later head links before and after."""
 
     relation: str
     layer: int
@@ -58,14 +58,14 @@ class LinkChange(NamedTuple):
 
 
 class LabelChange(NamedTuple):
-    """What a classifier answers before and after.
+    """The answers of a classifier before and after.
 
     Attributes
     ----------
     same
         Share of all sentences with the same answer.
     labelled
-        Sentences with a label that the classifier knows, which the scores are of; 0 where the data has none.
+        Number of sentences with a label that the classifier knows: the scores count these. 0 for data without labels.
     before, after
         Scores; None without labels.
     """
@@ -77,7 +77,7 @@ class LabelChange(NamedTuple):
 
 
 class HiddenChange(NamedTuple):
-    """Mean of -ln of the probability of the right one over hidden wordpieces, in nats, before and after."""
+    """Mean loss over hidden wordpieces before and after: -ln of the probability of the right wordpiece, in nats."""
 
     wordpieces: int
     before: float
@@ -86,24 +86,24 @@ class HiddenChange(NamedTuple):
 
 @dataclass(frozen=True)
 class SampleChange:
-    """What changes in a sample.
+    """The changes in a sample.
 
     Attributes
     ----------
     heads, instead
         Layer and head of each changed head, and what they do instead.
     wanted, sentences
-        Sentences that were asked for, and that there are.
+        Numbers of requested sentences, and of sentences in the sample.
     vectors
         The change of the sentence vectors.
     interval
-        95% interval of its mean, by bootstrap over sentences.
+        95% interval of the mean change of sentence vectors, by bootstrap over sentences.
     links
-        Relations with the most pairs first; empty where no head is later, or the corpus has no words.
+        A change for each relation; empty where no head is later, or the corpus has no words or relations.
     labels
-        What the model answers; None where it is no classifier.
+        The change of answers; None where the model is no classifier.
     hidden
-        The loss of hidden wordpieces; None where the model predicts none.
+        The change of the loss of hidden wordpieces; None where the model predicts no wordpieces.
     """
 
     heads: tuple[tuple[int, int], ...]
@@ -118,14 +118,14 @@ class SampleChange:
 
     @property
     def linked(self) -> tuple[int, float, float]:
-        """Pairs of all relations, and the shares of them that the later heads link before and after; NaN where there are none."""
+        """Number of pairs of all relations, and the shares that later heads link before and after; NaN without pairs."""
         pairs = np.array([link.pairs for link in self.links])
         shares = [np.array([getattr(link, side) for link in self.links]) for side in ("before", "after")]
         before, after = (float(pairs @ share / pairs.sum()) if len(pairs) else np.nan for share in shares)
         return int(pairs.sum()), before, after
 
     def labelled(self) -> xr.Dataset:
-        """The numbers by their names, those of links by relation."""
+        """The numbers by name; the numbers of links by relation."""
         names = LinkChange._fields[1:]
         columns = {name: ("relation", [getattr(link, name) for link in self.links]) for name in names}
         pairs, before, after = self.linked
@@ -158,18 +158,18 @@ class SampleChange:
 
 @dataclass(frozen=True)
 class EncodedSample:
-    """What is kept of a sample that a model has encoded.
+    """Results of a sample that a model has encoded.
 
     Attributes
     ----------
     vector
         Mean of the last layer over words: (sentence, feature).
     strongest
-        Of all words of the sample, one sentence after the other: (layer, head, word); None where the corpus has no words.
+        Strongest words of all words in the sample, sentence after sentence: (layer, head, word); None in a corpus without words.
     answer, answers
-        Logits of a classifier (sentence, label) and what it calls its labels; None and empty of another model.
+        Logits of a classifier (sentence, label), and the names of its labels; None and empty for other models.
     hidden_loss
-        Summed over the hidden wordpieces of a sentence, in nats: (sentence,); None of a model that predicts none.
+        Loss in nats, summed over the hidden wordpieces of a sentence: (sentence,); None for a model that predicts no wordpieces.
     """
 
     vector: NDArray[np.float64]
@@ -180,26 +180,26 @@ class EncodedSample:
 
 
 class Steps:
-    """Counts the steps of a measurement, for whoever watches it."""
+    """Counts the steps of a measurement and tells the progress to its watch."""
 
     def __init__(self, watch: Watch, total: int) -> None:
         self._watch, self._total, self._done = watch, total, 0
 
     def begin(self, title: str) -> None:
-        """The next step begins."""
+        """Begin the next step."""
         self._watch(self._done / self._total, title)
         self._done += 1
 
 
 class Sampling:
-    """A sample of a corpus, encoded by its model with all heads, or with some that do something else.
+    """A sample of a corpus, encoded by the corpus' model with all heads, or with some heads replaced.
 
     Parameters
     ----------
     encode
         Runs the model.
     wanted
-        How many sentences; there may be fewer.
+        Number of requested sentences; the sample may have fewer.
     """
 
     def __init__(self, corpus: Corpus, encode: Encode, wanted: int = SENTENCES) -> None:
@@ -209,7 +209,7 @@ class Sampling:
             raise Refusal("No sentence of the sample has a word. Ingest other data.", 404)
         self._seed = int(corpus.attributes["provenance"]["settings"]["seed"])
         generator, flags = np.random.default_rng(self._seed & (1 << 64) - 1), corpus.tokens.token_flags.values
-        #: Positions of the wordpieces that are hidden, by sentence; empty once the model is known to predict none.
+        #: Sentence -> positions of its hidden wordpieces; empty once the model is known to predict no wordpieces.
         self.hidden: dict[int, tuple[int, ...]] = {
             index: tuple(choose_hidden(flags[corpus.sentence_rows(index)], generator).tolist())
             for index in self.sentences.tolist()
@@ -220,23 +220,23 @@ class Sampling:
         return RuleReader(self.corpus, self.sentences)
 
     def as_it_is(self, watch: Watch) -> EncodedSample:
-        """By the model with all its heads."""
+        """The sample encoded by the model with all heads."""
         steps = Steps(watch, len(self.sentences))
         return self._encoded(lambda _: NO_CHANGE, AS_IT_IS, steps)
 
     def changed(self, heads: Heads, instead: Instead, watch: Watch) -> EncodedSample:
-        """By the model with other heads; `NotIngested` where they are to do what their rules predict, and there are none."""
+        """The sample encoded by the model with replaced heads; `NotIngested` for replacement by rules in a store without rules."""
         steps = Steps(watch, len(self.sentences) + (len(heads) if instead == "rule" else 0))
         return self._encoded(self._change(heads, instead, steps), CHANGED, steps)
 
     def measure(self, heads: Heads, instead: Instead, watch: Watch) -> SampleChange:
-        """What changes where heads are switched off or replaced."""
+        """The changes where heads are switched off or replaced."""
         before = self.as_it_is(lambda share, title: watch(share / 2, title))
         after = self.changed(heads, instead, lambda share, title: watch((1 + share) / 2, title))
         return self.compare(before, after, heads, instead)
 
     def compare(self, before: EncodedSample, after: EncodedSample, heads: Heads, instead: Instead) -> SampleChange:
-        """What `changed` has changed in the sample `as_it_is`."""
+        """The changes from the sample with all heads to the sample with replaced heads."""
         vectors = VectorChange.of(before.vector, after.vector)
         interval = vectors.interval(draw_counts(self._seed, 0, len(self.sentences)))
         links = self._links(before, after, Change(tuple(heads)))
@@ -244,7 +244,7 @@ class Sampling:
         return SampleChange(tuple(heads), instead, self.wanted, len(self.sentences), *found)
 
     def _change(self, heads: Heads, instead: Instead, steps: Steps) -> Callable[[int], Change]:
-        """Of a sentence what is changed in the model. Rules do not see the wordpieces that are hidden."""
+        """A function from a sentence to the change of the model. Rules do not see hidden wordpieces."""
         own, corpus = tuple(heads), self.corpus
         if instead == "rule":
             rules = RulePatterns(self._rules, heads, steps.begin)
@@ -286,7 +286,7 @@ class Sampling:
         return EncodedSample(np.stack(vectors), words, np.stack(answer) if answer else None, answers, known)
 
     def _strongest(self, index: int, sentence: Sentence) -> StrongestWords:
-        """Of the words of a sentence: (layer, head, word)."""
+        """The strongest words of each word of a sentence: (layer, head, word)."""
         words = self.corpus.words
         start, stop = (words.table[name].values[words.rows(index)] for name in ("token_start", "token_stop"))
         pattern = sentence.pattern
@@ -343,7 +343,7 @@ class Sampling:
         return tuple(found)
 
     def _pairs(self) -> dict[str, WordPairs]:
-        """Pairs of each relation in the sample, as words of the sample, one sentence after the other."""
+        """Pairs of each relation in the sample; words are numbered through the sample, sentence after sentence."""
         words = self.corpus.words
         rows = np.concatenate([np.arange(len(words))[words.rows(index)] for index in self.sentences.tolist()])
         place = np.full(len(words), -1, np.int64)
@@ -356,7 +356,7 @@ class Sampling:
 
 
 class NumberRow(NamedTuple):
-    """What a number is, and the number; behind an (i) what more there is to say of it."""
+    """A row of a table: title, number, and the explanation behind an (i)."""
 
     title: str
     number: str
@@ -364,7 +364,7 @@ class NumberRow(NamedTuple):
 
 
 def number_rows(found: SampleChange) -> list[NumberRow]:
-    """Every number that there is."""
+    """The rows of all numbers of a sample that are known."""
     vectors, (low, high) = found.vectors, found.interval
     rows = [
         NumberRow("sentences", f"{found.sentences:,} of {found.wanted:,}"),

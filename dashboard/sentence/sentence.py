@@ -1,4 +1,4 @@
-"""One sentence with its queries and keys, and its attention as it is shown: weighted, filtered, between words, averaged or rolled out."""
+"""A sentence with its queries and keys, and its attention as views show it: weighted, filtered, between words, averaged or rolled out."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from store.schema.corpus import IDLE
 from store.text import WINDOW, Window
 
 Floats = NDArray[np.float32]
-#: Fields of a link that change what is shown.
+#: Fields of a link that change the shown patterns.
 FIELDS = ("weights", "pair", "hide", "special", "renormalize", "words", "rollout", "difference", "window", "keywindow")
 #: Most positions that a link hides.
 MOST_HIDDEN = 1_024
@@ -33,45 +33,46 @@ Weights = NDArray[np.floating]
 
 @dataclass(frozen=True, eq=False)
 class Sentence:
-    """A sentence of the corpus, or one or two typed by a reader.
+    """A sentence of the corpus, or one or two sentences typed by a reader.
 
     Attributes
     ----------
     text, second
-        Of a pair the first and the second; otherwise `second` is empty.
+        Texts of the first and of the second sentence; `second` is empty without a pair.
     label
-        Empty where there is none.
+        Label of the sentence's review; empty without a label.
     wordpieces
-        [CLS] and [SEP] included: (token,).
+        Names of the wordpieces, with [CLS] and [SEP]: (token,).
     texts
         The text that each wordpiece stands for: (token,).
     flags
         Token flags of `store.schema`: (token,).
     word_index
-        Word of each wordpiece, -1 for special tokens; of a pair counted on through both: (token,).
+        Word of each wordpiece, -1 for special tokens; numbers go on through both sentences of a pair: (token,).
     segment
         0 for [CLS] A [SEP], 1 for B [SEP], or what the tokenizer makes of a pair: (token,).
     query, key
-        (layer, head, token, channel), before the 1/sqrt(channels) scale.
+        Query and key vectors (layer, head, token, channel), before the 1/sqrt(channels) scale.
     value_norm
-        ||f(x)|| (layer, head, token); `store.kernels.attention.value_norm`.
+        Value norm ||f(x)|| (layer, head, token); `store.kernels.attention.value_norm`.
     mixing
-        Share of each token that comes from others (ratio, layer, token); `store.schema.model.RATIOS`.
+        Share of each token's new vector that comes from other tokens (ratio, layer, token); `store.schema.model.RATIOS`.
     cut
         Whether the text was longer than the model allows.
     bias
         What the model adds to q.k / sqrt(channels); None where it adds nothing.
     products
-        Inner products that context mixing follows from (layer, product, token), `store.kernels.mixing`; None where there are none.
+        Inner products for context mixing (layer, product, token), `store.kernels.mixing`; None where the store lacks them.
     last
-        Output of the last layer (token, feature); None of stored vectors, which have none.
+        Output of the last layer (token, feature); None for a stored sentence.
     answer, answers
-        Logits of a classifier (label,), and what it calls them; empty of another model; None of stored vectors.
+        Logits of a classifier (label,), and the names of its labels; empty for other models; None for a stored sentence.
     hidden_loss
-        Sum over hidden wordpieces of -ln of the probability of the right one, in nats; None where none is asked for, or the
-        model predicts none.
+        Loss in nats, summed over hidden wordpieces: -ln of the probability of the right wordpiece. None where it is not requested, or
+        the model predicts no wordpieces.
     decomposed
-        By a method of `dashboard.sentence.methods`; None where none is asked for. What ran the model for it gives no queries, keys, norms and ratios.
+        Numbers by a method of `dashboard.sentence.methods`; None where none is requested. A pass for a method gives no queries, keys,
+        norms and ratios.
     """
 
     text: str
@@ -104,24 +105,24 @@ class Sentence:
         return pattern
 
     def rollout(self, how: Rollout) -> Floats:
-        """What comes from which input token up to every layer (layer, query_token, input_token), or in each by itself."""
+        """Shares of the input tokens in each token, up to every layer or in each layer alone (layer, query_token, input_token)."""
         return self.decomposed.shares if self.decomposed and how == self.decomposed.method else _rollout(self, how)
 
     def layer_pattern(self, layer: int) -> Floats:
-        """Attention of one layer (head, query_token, key_token), without computing that of the others."""
+        """Attention of one layer (head, query_token, key_token), computed without the other layers."""
         bias = self.bias and self.bias.part(layer)
         pattern: Floats = attention_pattern(self.query[layer], self.key[layer], bias=bias)
         return pattern
 
     def rows(self, layer: int, queries: NDArray[np.integer]) -> Floats:
-        """Attention of some queries in one layer (head, query, key_token), without that of the others."""
+        """Attention of some queries in one layer (head, query, key_token), computed without the other queries."""
         keys = self.key[layer]
         bias = self.bias and self.bias.part(layer).at(queries, range(keys.shape[-2]))
         rows: Floats = attention_pattern(self.query[layer][:, queries], keys, bias=bias)
         return rows
 
     def lacks_rollout(self, how: Rollout) -> str:
-        """Why it cannot be computed, as a sentence; empty where it can."""
+        """Why a rollout cannot be computed, as a sentence; empty where it can."""
         tokens, most = len(self.wordpieces), most_tokens(*self.query.shape[:2])
         if how in MODEL_METHODS:
             return "" if self.decomposed and self.decomposed.method == how else NOT_RUN
@@ -130,14 +131,14 @@ class Sentence:
         return TOO_LONG.format(most, tokens) if tokens > most else ""
 
     def all_rows(self, layer: int) -> Iterator[tuple[slice, Floats]]:
-        """The same of all queries, some at a time, and which they are."""
+        """Attention of all queries in one layer (head, query, key_token), some queries at a time, after the slice of these queries."""
         return attention_rows(self.query[layer], self.key[layer], bias=self.bias and self.bias.part(layer))
 
     def rollout_rows(self, how: Rollout, layer: int, queries: NDArray[np.integer], *, whole: int = WINDOW) -> Floats:
         """`rollout` of some queries up to a layer (query, input_token).
 
-        Of a sentence of more than `whole` tokens from the layer downwards: what is kept is of these queries. Raises a `Refusal`
-        where it takes too long, or where the store lacks what it follows from.
+        For a sentence of more than `whole` tokens it goes from the layer downwards and keeps only shares of these queries. Raises a
+        `Refusal` where the rollout takes too long, or the store lacks inner products.
         """
         tokens = len(self.wordpieces)
         if problem := self.lacks_rollout(how):
@@ -154,7 +155,7 @@ class Sentence:
         return shares
 
     def mixing_rows(self, method: str, layer: int) -> Iterator[tuple[slice, Floats]]:
-        """Context mixing of one layer (query, key_token) by a method of `store.schema.mixing`, some queries at a time, and which they are."""
+        """Context mixing of a layer (query, key_token) by a method of `store.schema.mixing`, some queries at a time, after their slice."""
         products = self.products[layer].T if method == "globenc" and self.products is not None else None
         norms = self.value_norm[layer] if method == "norm" else None
         for block, rows in self.all_rows(layer):
@@ -162,7 +163,7 @@ class Sentence:
             yield block, layer_matrix(method, rows, value_norm=norms, products=products, queries=queries)
 
     def mixing_matrices(self, method: str) -> list[Floats]:
-        """The same of every layer (query_token, key_token)."""
+        """Context mixing of every layer (query_token, key_token) by a method of `store.schema.mixing`."""
         layers = range(len(self.query))
         return [np.concatenate([rows for _, rows in self.mixing_rows(method, layer)]) for layer in layers]
 
@@ -206,9 +207,9 @@ def stored_sentence(corpus: Corpus, index: int) -> Sentence:
 
 
 def is_cut(corpus: Corpus, tokens: int) -> bool:
-    """Whether a sentence of the corpus with so many tokens was longer.
+    """Whether a sentence of the corpus with `tokens` tokens was cut.
 
-    Estimated from the store, which only counts truncated sentences: hardly one has exactly the maximum length.
+    An estimate: the store only counts cut sentences, and hardly any other sentence has exactly the maximum length.
     """
     known = corpus.corpus_attributes
     return bool(known.get("truncated", 0)) and tokens >= int(known["max_length"])
@@ -224,23 +225,23 @@ class PatternOptions:
         `norm`: ||a f(x)|| = a ||f(x)||, the weight times the value norm (Kobayashi et al. 2020). Without effect on a
         rollout, whose weights are of the input tokens.
     pair
-        Of a pair of sentences: `ab` shows queries of the first and keys of the second (BertViz). Without effect on a single
-        sentence.
+        The sentences of queries and keys in a pair: `ab` shows queries of the first and keys of the second (BertViz). Without
+        effect on a single sentence.
     hide
-        Positions hidden as queries and keys; a word is hidden with all its wordpieces.
+        Positions hidden as queries and as keys; a hidden position hides its whole word.
     special
         Whether [CLS], [SEP] and special tokens in the text are shown.
     renormalize
-        Rows are divided by their sum; an empty row stays 0.
+        Whether rows are divided by their sum; an empty row stays 0.
     words
-        Wordpieces merged (Clark et al. 2019, section 4.1).
+        Whether wordpieces are merged to words (Clark et al. 2019, section 4.1).
     rollout
-        Instead of a pattern, one head: attention rollout up to the layer (Abnar & Zuidema 2020), or what arrives by GlobEnc, through the
-        layers up to it or in it alone (Modarressi et al. 2022), or by a method of the model.
+        One head in place of the patterns: attention rollout up to the layer (Abnar & Zuidema 2020); what arrives by GlobEnc up to the
+        layer, or in the layer alone (Modarressi et al. 2022); or what arrives by a method of the model.
     difference
-        Of what arrives, what is more than attention says: than rollout, and in one layer than the mean attention of its heads.
+        Whether attention is subtracted from what arrives: attention rollout, or in one layer the mean attention of its heads.
     window, keywindow
-        Of a long sentence, the first shown query and the first shown key, among those that are not hidden.
+        Index of the first shown query and of the first shown key of a long sentence, among tokens that are not hidden.
     """
 
     weights: Literal["attention", "norm"] = "attention"
@@ -272,7 +273,7 @@ class PatternOptions:
 
 
 def parse_options(fields: Mapping[str, str]) -> PatternOptions:
-    """The options of a link; invalid ones have their default."""
+    """The options of a link; invalid fields have their defaults."""
     return PatternOptions(
         weights="norm" if fields.get("weights") == "norm" else "attention",
         pair=next((pair for pair in PAIRS if pair == fields.get("pair")), "all"),
@@ -295,7 +296,7 @@ def parse_positions(text: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Unit:
-    """A wordpiece, or a word with all its wordpieces' positions."""
+    """A wordpiece, or a word; `positions` are those of its wordpieces."""
 
     name: str
     positions: tuple[int, ...]
@@ -313,12 +314,12 @@ class ShownPattern:
 
 
 def shown_pattern(sentence: Sentence, options: PatternOptions, *, layer: int | None = None) -> ShownPattern:
-    """The shown pattern of one layer, or of all: queries and keys of the windows."""
+    """The shown pattern of one layer, or of all layers: queries and keys of the windows."""
     return windowed(row_pattern(sentence, options, layer=layer), options)
 
 
 def row_pattern(sentence: Sentence, options: PatternOptions, *, layer: int | None = None) -> ShownPattern:
-    """The same with every key that is not hidden, in the window or not."""
+    """The pattern of the queries of the window, with every key that is not hidden, in the window or not."""
     every, keys = unhidden_units(sentence, options)
     units = tuple(Window.at(options.window, len(every)).of(every))
     rows = np.array([position for unit in units for position in unit.positions], np.intp)
@@ -332,7 +333,7 @@ def row_pattern(sentence: Sentence, options: PatternOptions, *, layer: int | Non
 
 
 def windowed(pattern: ShownPattern, options: PatternOptions) -> ShownPattern:
-    """A pattern of every key with those of the window alone."""
+    """A pattern with every key, cut to the keys of the window."""
     window = Window.at(options.keywindow, len(pattern.keys))
     return replace(
         pattern, keys=tuple(window.of(pattern.keys)), weights=pattern.weights[..., window.first : window.stop]
@@ -340,7 +341,7 @@ def windowed(pattern: ShownPattern, options: PatternOptions) -> ShownPattern:
 
 
 def renormalized(weights: Floats) -> Floats:
-    """Rows (..., key) that sum to 1; a row of zeros stays as it is."""
+    """Weights (..., key) with rows that sum to 1; a row of zeros stays as it is."""
     total = weights.sum(axis=-1, keepdims=True)
     shares: Floats = weights / (total + (total == 0))
     return shares
@@ -383,7 +384,7 @@ def units_of(sentence: Sentence, *, words: bool) -> list[Unit]:
 
 
 def _word(sentence: Sentence, position: int) -> tuple[int, int]:
-    """A key that the wordpieces of one word share."""
+    """A grouping key that is equal for the wordpieces of a word."""
     index = int(sentence.word_index[position])
     return index, position if index < 0 else -1
 
@@ -398,7 +399,7 @@ def _unit(sentence: Sentence, names: Sequence[str], positions: tuple[int, ...]) 
 
 
 def _weights(sentence: Sentence, options: PatternOptions, layer: int, rows: NDArray[np.integer]) -> Floats:
-    """From some wordpieces to all: (head, query_token, key_token)."""
+    """Shown weights of one layer from some wordpieces to all: (head, query_token, key_token)."""
     if options.rollout:
         arrived = sentence.rollout_rows(options.rollout, layer, rows)[None]
         return (
@@ -413,7 +414,7 @@ def _weights(sentence: Sentence, options: PatternOptions, layer: int, rows: NDAr
 
 
 def _looked(sentence: Sentence, how: Rollout, layer: int, rows: NDArray[np.integer]) -> Floats:
-    """Where a token looks, beside what arrives: (1, query_token, key_token)."""
+    """The attention that a difference subtracts from what arrives: (1, query_token, key_token)."""
     looked = sentence.rows(layer, rows).mean(axis=0) if how == "layer" else sentence.rollout_rows("1", layer, rows)
     return np.asarray(looked)[None]
 
@@ -423,7 +424,7 @@ def mean_pattern(
 ) -> Floats:
     """Mean weights (query, key) over heads of a layer, over layers of a head, over both, or one head's own.
 
-    `heads` are those a mean over heads is of; none are all. A rollout has one head, the mean already.
+    `heads` are the averaged heads of a mean over heads; empty for all. A rollout has one head, which is already a mean.
     """
     return windowed(mean_rows(sentence, options, mean=mean, layer=layer, head=head, heads=heads), options).weights
 
@@ -431,7 +432,7 @@ def mean_pattern(
 def mean_rows(
     sentence: Sentence, options: PatternOptions, *, mean: Mean, layer: int, head: int, heads: Sequence[int] = ()
 ) -> ShownPattern:
-    """The same, weights (query, key), with every key that is not hidden, in the window or not."""
+    """The mean weights of `mean_pattern` (query, key), with every key that is not hidden, in the window or not."""
     layers = range(len(sentence.query)) if mean in ("layers", "both") else (layer,)
     averaged = list(heads) if mean in ("heads", "both") else [head]
     # Layer by layer: all patterns of a long sentence at once are large.

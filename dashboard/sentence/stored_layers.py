@@ -1,4 +1,4 @@
-"""The arrays of a stored sentence, of which only the layers that are needed are read."""
+"""The arrays of a stored sentence, read layer by layer as needed."""
 
 import weakref
 from collections.abc import Callable
@@ -17,13 +17,13 @@ ByLayer = Literal["query", "key", "value_norm", "product"]
 
 
 class StoredLayers:
-    """An array (layer, head or product, token, ...) of a stored sentence, of which only the layers that are needed are read.
+    """An array (layer, head or product, token, ...) of a stored sentence; only needed layers are read, and cached one by one.
 
-    Most requests are about one layer: of 144 heads, reading all takes twelve times as long. Layers are cached one by one.
+    Most requests are about one layer: with 12 layers, reading all takes twelve times as long.
     """
 
     def __init__(self, corpus: Corpus, name: ByLayer, sentence: int, read: "ReadLayer | None" = None) -> None:
-        """`read` reads a layer, by default into the cache."""
+        """`read` reads a layer; by default it also caches the layer."""
         self._corpus, self._name, self._sentence = weakref.ref(corpus), name, sentence  # a cache must not keep it alive
         self._read = read or _stored_layer
         rows, array = corpus.sentence_rows(sentence), _array(corpus, name)
@@ -33,7 +33,7 @@ class StoredLayers:
         return self.shape[0]
 
     def __getitem__(self, part: Any) -> Any:
-        """As of an array, whose first index is a layer or a slice of layers: only these are read."""
+        """A part of the array; the first index is a layer or a slice of layers, and only these are read."""
         first, *rest = part if isinstance(part, tuple) else (part,)
         if isinstance(first, slice):
             return np.stack([self._layer(layer) for layer in range(len(self))[first]])[:, *rest]
@@ -61,6 +61,6 @@ def _array(corpus: Corpus, name: ByLayer) -> xr.DataArray:
     return array
 
 
-#: Reads an array of a sentence in a layer: (head, token, ...).
+#: A function that reads an array of a sentence in one layer: (head, token, ...).
 ReadLayer = Callable[[Corpus, ByLayer, int, int], Floats]
 Layers = Floats | StoredLayers

@@ -1,4 +1,4 @@
-"""The dependency tree of a sentence of the corpus, as a picture; what a head links in it stands out."""
+"""The dependency tree of a sentence of the corpus, as a picture; dependencies that a head links stand out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,18 +17,18 @@ from store.repository.errors import NotIngested
 from store.schema.corpus import ROOT
 from store.schema.model import head_name
 
-#: Pixels of a letter of the monospaced type, of the space between words, and from one level of arcs to the next.
+#: Pixels of a monospaced letter, of the space between words, and between two levels of arcs.
 LETTER, SPACE, LEVEL = 8.0, 26.0, 22.0
-#: Legible on white and on black.
+#: Colours of other arcs and of linked arcs: legible on white and on black.
 QUIET, LINKED = "#868E96", "#2B8CD6"
-#: More words make a picture that nobody reads.
+#: Most words of a drawn tree: nobody reads a larger picture.
 MOST_WORDS = 60
 UNKNOWN_LINKS = "Which words heads link is not computed yet."
 
 
 @dataclass(frozen=True)
 class Arc:
-    """A dependency: the dependent, its governor, the label, and whether the head links the two; None where that is not computed."""
+    """A dependency: dependent, governor, label, and whether the head links the two words; None where links are not computed."""
 
     dependent: int
     governor: int
@@ -37,15 +37,15 @@ class Arc:
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The left and the right word."""
+        """Indices of the left and of the right word."""
         return min(self.dependent, self.governor), max(self.dependent, self.governor)
 
 
 @dataclass(frozen=True)
 class Tree:
-    """The tree of a sentence of the corpus: its words with their arcs, none where it has too few or too many words.
+    """The tree of a sentence of the corpus: its words and arcs; no arcs where the sentence has too few or too many words.
 
-    `kind` and `source` say where the words' grammar is from, `head` is the head that may link them, `svg` the URL of the drawing.
+    `kind` and `source` say where the grammar comes from; `head` names the head whose links stand out; `svg` is the URL of the drawing.
     """
 
     kind: str
@@ -57,7 +57,7 @@ class Tree:
 
 
 def read_tree(corpus: Corpus, state: LinkState) -> Tree | None:
-    """The tree of the sentence of a link, which has vectors; None where it is typed, or its corpus has no words."""
+    """The tree of a link's sentence, which must have vectors; None for a typed sentence, or in a corpus without words."""
     if state.text or not corpus.has_words:
         return None
     words = corpus.words.texts(corpus.words.rows(state.sentence))
@@ -73,7 +73,7 @@ def read_tree(corpus: Corpus, state: LinkState) -> Tree | None:
 
 
 def dependency_tree(tree: Tree) -> list[object]:
-    """The drawing of a tree, with the words that the head links in words."""
+    """The section with the drawing of a tree; its alternative text lists the dependencies that the head links."""
     title = html.H2(f"Dependency tree ({tree.kind})")
     if not 1 < len(tree.words) <= MOST_WORDS:
         words = f"The sentence has {len(tree.words)} words; a tree is drawn of 2 to {MOST_WORDS}."
@@ -94,7 +94,7 @@ def dependency_tree(tree: Tree) -> list[object]:
 
 
 def tree_arcs(corpus: Corpus, sentence: int, layer: int, head: int) -> list[Arc]:
-    """The dependencies of a sentence; `linked` is None where the ingest has not computed what heads link."""
+    """The dependencies of a sentence; `linked` is None where the ingest has not computed the links of heads."""
     rows, table = corpus.words.rows(sentence), corpus.words.table
     governor, labels = table.governor.values[rows], table.relation.values[rows]
     names = corpus.words.names("relation")
@@ -120,7 +120,7 @@ def _attended(corpus: Corpus, rows: slice, layer: int, head: int) -> NDArray[np.
 
 
 def tree_svg(words: Sequence[str], arcs: Sequence[Arc]) -> str:
-    """The picture: words in a row, an arc above them for every dependency, its arrow at the dependent."""
+    """The picture: words in a row, and above them an arc for every dependency with its arrow at the dependent."""
     middles = _middles(words)
     levels = _levels(arcs)
     height = LEVEL * (max(levels.values(), default=0) + 1) + 34
@@ -138,7 +138,7 @@ def tree_svg(words: Sequence[str], arcs: Sequence[Arc]) -> str:
 
 
 def _middles(words: Sequence[str]) -> list[float]:
-    """Horizontal middle of each word."""
+    """The horizontal middle of each word, in pixels."""
     middles, left = [], SPACE / 2
     for word in words:
         width = max(LETTER * len(word), LETTER * 4)
@@ -148,7 +148,7 @@ def _middles(words: Sequence[str]) -> list[float]:
 
 
 def _levels(arcs: Sequence[Arc]) -> dict[Arc, int]:
-    """How high each arc is: above all that it spans."""
+    """The level of each arc: above all arcs that it spans."""
     levels: dict[Arc, int] = {}
     for arc in sorted(arcs, key=lambda arc: arc.ends[1] - arc.ends[0]):
         left, right = arc.ends

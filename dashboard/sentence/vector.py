@@ -1,4 +1,4 @@
-"""Whose words make the vector of a sentence, and the logit of a classifier: signed shares by DecompX, a part of page Sentence."""
+"""Signed shares of words in the vector of a sentence, and in the logit of a classifier, by DecompX: a part of page Sentence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ from dashboard.web.state import LinkState
 from store.phrases import many
 
 Numbers = NDArray[np.float64]
-#: Words that the sentence above the table names together, and pixels of the part.
+#: Number of first words that the text above the table adds up, and pixels of the part.
 NAMED, HEIGHT = 5, 420
-#: The section as a link names it.
+#: Id of the section, for links.
 WHOSE_WORDS = "whose-words"
 #: Opacity of the colour of the word that adds most, in per cent.
 DEEPEST = 55
@@ -55,13 +55,13 @@ class VectorShares:
     words
         Every word and special token.
     shares
-        Signed, of the length of the pooled vector (word,); they sum to it.
+        Signed share of each word in the length of the pooled vector (word,); shares sum to the length.
     length
-        Of the pooled vector of the model.
+        Length of the model's pooled vector.
     error
-        The largest difference between a number of that vector and the sum of its parts.
+        The largest difference between a number of the pooled vector and the sum of its parts.
     answers, logits, of_answers
-        Of a classifier its labels, their logits (label,), and what each word adds to these (word, label); none of another model.
+        Labels of a classifier, their logits (label,), and what each word adds to them (word, label); none for other models.
     """
 
     words: tuple[Unit, ...]
@@ -79,12 +79,12 @@ def words_of(sentence: Sentence) -> tuple[Unit, ...]:
 
 
 def by_word(words: Sequence[Unit], numbers: Numbers) -> Numbers:
-    """Numbers of wordpieces (token, ...) added up within words: (word, ...)."""
+    """Sums over the wordpieces of each word: (word, ...) from (token, ...)."""
     return np.stack([numbers[list(word.positions)].sum(axis=0) for word in words])
 
 
 def pooled_parts(sentence: Sentence) -> tuple[Numbers, Numbers]:
-    """The pooled vector (feature,) of the model, and what each token adds to it (token, feature)."""
+    """The model's pooled vector (feature,), and what each token adds to it (token, feature)."""
     assert sentence.last is not None, "the model has encoded it"
     assert sentence.decomposed is not None, "with DecompX"
     assert sentence.decomposed.parts is not None
@@ -116,7 +116,7 @@ def vector_table(shown: VectorShares) -> Table:
 
 
 def vector_panel(state: LinkState, reason: str, computed: html.Div | None) -> list[object]:
-    """The section: a button that splits the vector, or its shares, which are computed after the page; a `reason` why not."""
+    """The section: a button that splits the vector, or the shares, computed after the page; or the `reason` why not."""
     title = html.H2(["Whose words make its vector", info("the shares of words", _ABOUT)], id=WHOSE_WORDS)
     if reason:
         return [title, html.P(with_commands(reason), className="caption")]
@@ -147,7 +147,7 @@ VECTOR = DeferredPart(
 
 
 def draw_vector(shown: VectorShares, state: LinkState, csv: str) -> list[object]:
-    """What adds most in words, the words in colours, and a table of bars."""
+    """A sentence on the words that add most, the text in colours, and a table of bars."""
     answer = chosen_answer(shown, state)
     return [
         _said(shown, answer),
@@ -166,7 +166,7 @@ def draw_vector(shown: VectorShares, state: LinkState, csv: str) -> list[object]
 
 
 def chosen_answer(shown: VectorShares, state: LinkState) -> int | None:
-    """The label whose logit is shown: that of the link, else the likeliest; None without a classifier."""
+    """Index of the label whose logit is shown: that of the link, else the likeliest; None for a model without a classifier."""
     if shown.logits is None or shown.of_answers is None:
         return None
     asked = state.answer
@@ -174,7 +174,7 @@ def chosen_answer(shown: VectorShares, state: LinkState) -> int | None:
 
 
 def _said(shown: VectorShares, answer: int | None) -> html.P:
-    """The word that adds most, what the first few add together, and the same of the logit."""
+    """A sentence on the word that adds most to the vector and the share of the first few; and on the word that adds most to the logit."""
     shares = shown.shares / shown.length
     order = np.argsort(-shares, kind="stable")
     few = order[:NAMED]
@@ -214,7 +214,7 @@ def _word(word: Unit, share: float, depth: float) -> html.Span:
 
 
 def _choices(shown: VectorShares, state: LinkState, answer: int | None) -> html.Div:
-    """The order of the words, and of a classifier the label."""
+    """The choices of the words' order and, for a classifier, of the label."""
     controls = [choice("pooled", "Words", ORDERS, state.pooled or "text", 190)]
     if answer is not None:
         labels = {str(number): name for number, name in enumerate(shown.answers)}

@@ -1,4 +1,4 @@
-"""Why a head attends from one token to another: the parts of the logit of a selected pair, from position, word and context."""
+"""Why a head attends from one token to another: the parts of a selected pair's logit by position, word and context."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ from store.kernels.head_tables import PARTS as NAMES
 from store.kernels.head_tables import HeadTables, logit_parts
 from store.schema.model import head_name
 
-#: Part of a logit -> what it is, in words.
+#: Parts of a logit -> their titles.
 PARTS = {
     "position": "position of the two tokens",
     "word": "the two wordpieces",
     "position and word": "position of one, wordpiece of the other",
     "context": "context: what neither position nor wordpiece says",
 }
-#: Pixels of the part: as many with a pair as without.
+#: Pixels of the section, with and without a pair.
 HEIGHT = 250
 _ABOUT = defined(
     "score",
@@ -54,11 +54,11 @@ class WhyPair:
     head, query, key
         Name of the head, and the two wordpieces.
     weight, logit
-        Of the pair.
+        Attention weight and logit of the pair.
     unknown
-        Wordpieces and positions of the pair that have no part of their own, in words.
+        Wordpieces and positions of the pair that the head's tables lack, in words.
     above
-        How far the logit, and each part of it by its name, is above the mean of the query's keys.
+        Part of the logit -> its value above the mean over the query's keys.
     """
 
     head: str
@@ -71,21 +71,21 @@ class WhyPair:
 
     @property
     def total(self) -> float:
-        """How far the logit is above the mean of the query's keys: the sum of its parts."""
+        """The logit above the mean over the query's keys: the sum of its parts."""
         return sum(self.above.values())
 
 
 def why_pair(
     parts: NDArray[np.floating], names: Sequence[str], query: int, key: int
 ) -> tuple[float, float, dict[str, float]]:
-    """Weight, logit, and how far each part is above its mean over the keys of the query.
+    """Weight and logit of a pair, and each part of the logit above its mean over the query's keys.
 
     Parameters
     ----------
     parts
-        (part, query_token, key_token), which sum to the logits over parts.
+        Parts of the logits (part, query_token, key_token); their sum over parts is the logits.
     names
-        Of the parts; those that are equal for all keys are left out. Keys that the query does not see do not count.
+        Names of the parts; parts that are equal for all keys are left out. Keys that the query does not see do not count.
     """
     rows = parts[:, query].astype(np.float64)
     logits = rows.sum(axis=0)
@@ -111,9 +111,9 @@ def sentence_parts(
     Parameters
     ----------
     token_id
-        Of its wordpieces: (token,).
+        Token ids of the sentence's wordpieces: (token,).
     rows
-        Positions of the queries; None for all.
+        Positions of the queries; None for all queries.
     """
     query, key = (np.asarray(vectors[layer, head])[None] for vectors in (sentence.query, sentence.key))
     bias = sentence.bias and sentence.bias.part(layer, head)
@@ -129,7 +129,7 @@ def _ids(corpus: Corpus) -> Mapping[str, int]:
 def unknown_parts(
     tables: HeadTables, token_id: NDArray[np.integer], pieces: Sequence[str], pair: tuple[int, int]
 ) -> tuple[str, ...]:
-    """In words, the wordpieces and the positions of a pair that the tables were not made of."""
+    """Wordpieces and positions of a pair that the head's tables lack, in words."""
     types, positions = tables.types(token_id), tables.position.shape[2] - 1
     tokens = list(dict.fromkeys(pair))
     unseen = dict.fromkeys(f"“{pieces[token]}”" for token in tokens if types[token] == len(tables.token_ids))
@@ -137,7 +137,7 @@ def unknown_parts(
 
 
 def can_say_why(corpus: Corpus, shown: ShownSentence) -> bool:
-    """Whether the parts are known: token by token, in a store with roles."""
+    """Whether the parts can be shown: for single tokens of a single head, in a store with roles."""
     state = shown.state
     return not (state.words or is_mean(state)) and known_shares(corpus) is not None
 
@@ -171,14 +171,14 @@ WHY = DeferredPart(
 
 
 def why_panel(computed: html.Div | None) -> list[object]:
-    """The parts of the selected pair, computed after the page; nothing where they are not known."""
+    """The section with the parts of the selected pair, computed after the page; nothing where parts cannot be shown."""
     if computed is None:
         return []
     return [html.H2(["Why this pair", info("the parts of a score", _ABOUT)]), computed]
 
 
 def draw_why(shown: WhyPair | None) -> list[object]:
-    """A bar for each part; how to get them without a pair."""
+    """A table with a bar for each part; without a pair, how to select one."""
     if shown is None:
         return [html.P(_EMPTY, className="caption until-pair")]
     widest = max(map(abs, shown.above.values())) or 1.0
@@ -202,7 +202,7 @@ def draw_why(shown: WhyPair | None) -> list[object]:
 
 
 def _unknown(unknown: Sequence[str]) -> list[html.P]:
-    """What of the pair has no part of its own."""
+    """A line on the wordpieces and positions of the pair that have no part of their own; nothing where each has one."""
     if not unknown:
         return []
     has = "have no part of their own" if len(unknown) > 1 else "has no part of its own"
@@ -214,6 +214,6 @@ def _compared(total: float) -> str:
 
 
 def _row(title: str, part: float, widest: float) -> html.Tr:
-    """A part with a bar from the middle, to the right where it lifts the key."""
+    """A row of the table: a part with a bar from the middle, to the right where the part lifts the key."""
     number = html.Td(signed(part, 2), className="number")
     return html.Tr([html.Th(title, scope="row"), number, html.Td(signed_bar(part / widest))])

@@ -1,4 +1,4 @@
-"""If heads were not there: heads of a sentence are switched off or replaced, and the reader sees what changes downstream."""
+"""Section If heads were not there: heads are switched off or replaced in a sentence, and the reader sees the changes downstream."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -38,9 +38,9 @@ from store.kernels.heads import LARGEST_DIVERGENCE
 from store.replacement import INSTEAD, LONGEST, mean_patterns
 from store.schema.model import head_name
 
-#: What a head does instead -> its title as a choice.
+#: Replacement of a head -> its title as a choice.
 TITLES = {**INSTEAD, "patch": "attend as in another sentence"}
-#: The same of one head, after its name.
+#: Replacement of a head -> predicate after the name of the head.
 _SAID = {
     "off": "is off",
     "even": "attends evenly to all tokens",
@@ -48,11 +48,11 @@ _SAID = {
     "rule": "attends as its rules predict",
     "patch": "attends as in another sentence",
 }
-#: The section as a link names it.
+#: Id of the section, for links.
 WITHOUT_HEADS = "without-heads"
-#: Heads that are named in words.
+#: Most heads and most answers named in the sentence.
 NAMED = 3
-#: Pixels of the part without the rows of its grid, and of a row.
+#: Pixels of the part without the rows of its grid, and of each row.
 HEIGHT, ROW = 390, 24
 _ABOUT = (
     "The model runs again on this sentence. Before the values are mixed, the attention weights of the heads below are replaced: by "
@@ -84,24 +84,24 @@ _COLUMNS = ("query", "key", "weight before", "after")
 
 @dataclass(frozen=True, eq=False)
 class ShownChange:
-    """What changes downstream.
+    """The changes downstream in a sentence.
 
     Attributes
     ----------
     change
-        What is changed, in one head or more.
+        The change of one head or more.
     vector
         1 - cosine of the sentence vector before and after.
     divergence
-        Of the attention before and after, in nats: (layer, head).
+        Divergence of each head's attention before and after, in nats: (layer, head).
     layer, head
         The head that the page shows.
     wordpieces
-        Of the sentence.
+        Wordpieces of the sentence.
     of_pairs, pairs
-        The head that the page shows, or where that cannot change the one that changes most; of it the pairs whose weights change most.
+        The shown head, or if its attention cannot change, the head that changes most; and the pairs of this head that change most.
     answers
-        Of a classifier; empty of another model.
+        Answers of a classifier; empty for other models.
     """
 
     state: LinkState
@@ -131,7 +131,7 @@ def later_heads(change: Change, divergence: NDArray[np.float64]) -> list[tuple[i
 def without_parts(
     typed: TypedSentences, corpus: Corpus, state: LinkState, sentence: Sentence
 ) -> dict[DeferredPart, bool | None]:
-    """The parts of the section that may be computed after the page, with whether they are known where no earlier page says it."""
+    """The deferred parts of the section -> whether they are ready now; None where the part finds out itself."""
     if cannot_change(corpus, has_torch=runs_models()):
         return {}
     parts: dict[DeferredPart, bool | None] = {CURVE: None} if kinds_of(state) else {}
@@ -144,7 +144,7 @@ def without_parts(
 
 
 def without_panel(corpus: Corpus, state: LinkState, sentence: Sentence, later: Mapping[str, html.Div]) -> list[object]:
-    """The heads that are switched off, and what changes downstream, which is computed after the page."""
+    """The section: choices of heads and replacement, and the changes downstream, computed after the page."""
     title = html.H2(["If heads were not there", info("switching heads off", _ABOUT)], id=WITHOUT_HEADS)
     if reason := cannot_change(corpus, has_torch=runs_models()):
         return [title, html.P(with_commands(reason), className="caption")]
@@ -159,7 +159,7 @@ def without_panel(corpus: Corpus, state: LinkState, sentence: Sentence, later: M
 
 
 def why_unchanged(corpus: Corpus, state: LinkState, sentence: Sentence) -> str:
-    """Why nothing is computed of the heads of a link, and what to do; empty where it is."""
+    """Why no change is computed for a link, and what to do; empty where a change is computed."""
     if not state.without:
         return _EMPTY
     if is_too_long(sentence):
@@ -171,24 +171,24 @@ def why_unchanged(corpus: Corpus, state: LinkState, sentence: Sentence) -> str:
 
 
 def is_too_long(sentence: Sentence) -> bool:
-    """Whether heads cannot be switched off in it: each would have a weight of every two tokens."""
+    """Whether a sentence is too long to switch heads off: each head would need a weight for every two tokens."""
     return len(sentence.wordpieces) > LONGEST
 
 
 def cannot_change(corpus: Corpus, *, has_torch: bool) -> str:
-    """Why no model can run, as far as it is known without looking for the checkpoint; empty where one can."""
+    """Why the model cannot run, as far as known without a look for the checkpoint; empty where it can."""
     if not has_torch:
         return _NO_TORCH
     return _NO_CHECKPOINT if CorpusModel.of(corpus).source is None else ""
 
 
 def knows_rules(corpus: Corpus, state: LinkState) -> bool:
-    """Whether the rules of heads predict their attention in the sentence of a link."""
+    """Whether rules can predict the attention of heads in the sentence of a link."""
     return not state.text and not has_no_vectors(corpus, state) and known_shares(corpus) is not None
 
 
 def draw_choices(state: LinkState, shown: tuple[int, int], *, has_rules: bool) -> html.Div:
-    """What switches the shown head off or on again, what replaces the heads, and the heads that are switched off."""
+    """The choice of the replacement, the button that switches the shown head off or on, and the list of switched-off heads."""
     heads = heads_numbers(state.without)
     titles = {name: title for name, title in TITLES.items() if name != "rule" or has_rules or state.instead == "rule"}
     each = [
@@ -231,15 +231,15 @@ def _toggle(state: LinkState, heads: list[tuple[int, int]], shown: tuple[int, in
 
 
 def _with(state: LinkState, heads: list[tuple[int, int]], head: tuple[int, int]) -> str:
-    """The link in which a head is switched off that was on, or on that was off."""
+    """The link that switches a head off if it is on, and on if it is off."""
     others = [other for other in heads if other != head]
     changed = others if head in heads else [*heads, head]
     without = ".".join(f"{layer}-{number}" for layer, number in changed) or None
-    return state.with_(without=without, sampled=None).href  # other heads are measured where their reader asks for it
+    return state.with_(without=without, sampled=None).href  # other heads are measured on request alone
 
 
 def change_of(typed: TypedSentences, corpus: Corpus, state: LinkState, sentence: Sentence) -> Change:
-    """What a link changes in the model; a `Refusal` where another sentence has another number of tokens."""
+    """The change of the model by a link; a `Refusal` where the other sentence has another number of tokens."""
     heads = tuple(heads_numbers(state.without))
     predicted = _predicted(typed, corpus, state, sentence, heads)
     return Change(heads, state.instead, predicted, masks=corpus.masks)
@@ -256,7 +256,7 @@ def _predicted(
 
 
 def _of_other(other: Sentence, tokens: int, heads: tuple[tuple[int, int], ...]) -> bytes:
-    """The patterns of heads in another sentence."""
+    """The patterns of heads in another sentence, as bytes; a `Refusal` where it does not have `tokens` tokens."""
     if len(other.wordpieces) != tokens:
         raise Refusal(_OTHER_LENGTH.format(tokens, len(other.wordpieces), tokens))
     return np.stack([other.layer_pattern(layer)[head] for layer, head in heads]).tobytes()
@@ -269,7 +269,7 @@ def _by_rules(corpus: Corpus, sentence: int, heads: tuple[tuple[int, int], ...])
 
 
 def _is_computed(typed: TypedSentences, corpus: Corpus, state: LinkState, sentence: Sentence) -> bool:
-    """Whether the sentence was encoded with and without the change: the part is then on the page at once."""
+    """Whether the sentence is already encoded with and without the change: the page then has the part at once."""
     is_encoded = typed.is_encoded(corpus, sentence.text, sentence.second, most=_most(state, sentence))
     if not was_computed(corpus, state, WITHOUT) or not is_encoded:
         return False
@@ -279,12 +279,12 @@ def _is_computed(typed: TypedSentences, corpus: Corpus, state: LinkState, senten
 
 
 def _most(state: LinkState, sentence: Sentence) -> int | None:
-    """Wordpieces of a sentence of the corpus, which is cut where the corpus' are; None of a typed one."""
+    """Number of wordpieces at which a sentence of the corpus is cut again; None for a typed sentence."""
     return None if state.text else len(sentence.wordpieces)
 
 
 def compute_change(context: Context) -> list[object]:
-    """Encode the sentence by the model as it is, and by the changed one."""
+    """Encode the sentence by the model as it is and by the changed model, and draw the changes."""
     corpus, state, shown = context.corpus, context.state, read_shown(context)
     if not state.without:
         return []
@@ -317,7 +317,7 @@ WITHOUT = DeferredPart(
 
 
 def draw_change(shown: ShownChange) -> list[object]:
-    """The change of the sentence vector, the heads that change most, all of them as a grid, and the pairs of the shown head."""
+    """The change of the sentence vector, the heads that change most, a grid of all heads, and the pairs of the shown head."""
     return [
         _said(shown),
         html.Div([_grid(shown), html.Div(_pairs(shown))], className="change-parts"),
@@ -325,7 +325,7 @@ def draw_change(shown: ShownChange) -> list[object]:
 
 
 def _said(shown: ShownChange) -> html.P:
-    """In words: how far the sentence vector turns, and the heads whose attention changes most."""
+    """A sentence on how far the sentence vector turns, and on the heads whose attention changes most."""
     angle = np.degrees(np.arccos(np.clip(1 - shown.vector, -1, 1)))
     most = [
         part
@@ -367,7 +367,7 @@ def _href(state: LinkState, layer: int, head: int) -> str:
 
 
 def _grid(shown: ShownChange) -> html.Div:
-    """Layers down, heads across: how much the attention of each later head changes; a cell shows its head."""
+    """A grid of the change of each later head's attention, layers down and heads across; a cell opens its head."""
     layers, heads = shown.divergence.shape
     top = [html.Th(f"H{head}", scope="col") for head in range(heads)]
     rows = [
@@ -393,7 +393,7 @@ def _cell(shown: ShownChange, layer: int, head: int) -> html.Td:
 
 
 def _pairs(shown: ShownChange) -> list[Any]:
-    """The pairs of the shown head, or of the one that changes most, whose weights change most, or why there are none."""
+    """The pairs whose weights change most, of the shown head or of the head that changes most; or why there are none."""
     said, name = _cannot_change(shown), head_name(*shown.of_pairs)
     if not shown.change.is_later(*shown.of_pairs):
         return said
@@ -406,7 +406,7 @@ def _pairs(shown: ShownChange) -> list[Any]:
 
 
 def _cannot_change(shown: ShownChange) -> list[Any]:
-    """Why the pairs are not those of the head that the page shows; nothing where they are."""
+    """Why the pairs are not those of the shown head; nothing where they are."""
     own = shown.layer, shown.head
     if shown.change.is_later(*own):
         return []

@@ -1,1 +1,1 @@
-"""What every head does, in numbers: over the corpus or a part of it."""
+"""Page Statistics: numbers of every head over the corpus or a part of it."""

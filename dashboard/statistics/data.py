@@ -24,7 +24,7 @@ from store.schema.model import head_name
 
 Values = NDArray[np.float64]
 Texts = list[list[str]]
-#: Shown for a head without a number.
+#: Text of a head without a number.
 NO_ROWS = "no such tokens"
 
 
@@ -32,8 +32,8 @@ NO_ROWS = "no such tokens"
 class HeadGrid:
     """A heat map of all heads: values (layer, head), the text in each cell and on hover, and the unit of the colours.
 
-    `kind` is one of `state.VALUES`, `note` a sentence on what else the values are computed from. `interval` are the ends of
-    the 95% intervals (bound, layer, head) of differences, where they are known.
+    `kind` is one of `state.VALUES`; `note` is a sentence on other tokens that the values depend on. `interval` holds the ends of
+    the 95% intervals (bound, layer, head) of differences; None where they are unknown.
     """
 
     values: Values
@@ -50,7 +50,7 @@ class HeadGrid:
 
 @cached
 def spread_of_statistics(corpus: Corpus) -> dict[str, float]:
-    """How much heads differ in each statistic, over all queries of the corpus; the most first."""
+    """Statistic -> spread between heads over all queries of the corpus, the largest first."""
     spread = spread_between_heads(corpus.head_statistic, corpus.counted_lengths, corpus.masks)
     return dict(sorted(spread.items(), key=lambda item: -item[1]))
 
@@ -66,31 +66,31 @@ def shown_statistic(state: LinkState, corpus: Corpus) -> str:
 
 
 def largest(values: Values, count: int) -> list[tuple[int, int]]:
-    """The heads whose differences (layer, head) are farthest from 0, the farthest first; none that is 0 or missing."""
+    """The heads whose differences (layer, head) are farthest from 0, the farthest first, without zero or missing differences."""
     distances = np.nan_to_num(np.abs(values))
     return [head for head in largest_first(distances, count) if distances[head]]
 
 
 def largest_first(values: NDArray[np.floating], count: int | None = None) -> list[tuple[int, int]]:
-    """Places of a table (row, column), by default all: the largest value first, of equal ones that of the first row, NaN last."""
+    """Places (row, column) of a table, by default all: the largest value first, NaN last; equal values in the order of rows."""
     order = np.argsort(-values, axis=None, kind="stable")[:count]
     return [(int(row), int(column)) for row, column in zip(*np.unravel_index(order, values.shape), strict=True)]
 
 
 def comparable_statistics(statistic: str) -> list[str]:
-    """Other statistics of the same unit: only those can be subtracted."""
+    """Other statistics of the same unit: only they can be subtracted."""
     unit = STATISTICS[statistic].unit
     return [name for name, known in STATISTICS.items() if known.unit == unit and name != statistic]
 
 
 def compared_with(state: LinkState, statistic: str) -> str | None:
-    """The statistic that is subtracted from the shown one: that of the link if it has the same unit, else the first that has."""
+    """The statistic to subtract from the shown one: the link's if it has the same unit, else the first of the same unit."""
     names = comparable_statistics(statistic)
     return state.against if state.against in names else next(iter(names), None)
 
 
 def values_of(means: xr.DataArray, statistic: str, source: str) -> Values:
-    """One statistic of means (source, statistic, layer, head) over the rows of a source: (layer, head)."""
+    """Values of one statistic over the rows of a source, from means (source, statistic, layer, head): (layer, head)."""
     return means.sel(source=source, statistic=statistic).values.astype(np.float64)
 
 
@@ -123,7 +123,7 @@ def importance_of(corpus: Corpus) -> Values | None:
 
 
 def values_grid(values: Values, statistic: str, interval: xr.DataArray | None) -> HeadGrid:
-    """The numbers themselves."""
+    """The heat map of the values themselves."""
     unit, title = STATISTICS[statistic].unit, STATISTICS[statistic].title
     return HeadGrid(
         values, _written(values, unit), hover_texts(values, unit, interval), title, unit_title(unit), "value"
@@ -131,7 +131,7 @@ def values_grid(values: Values, statistic: str, interval: xr.DataArray | None) -
 
 
 def ranks_grid(values: Values, statistic: str) -> HeadGrid:
-    """Ranks among all heads; rank 1 has the largest value."""
+    """The heat map of ranks among all heads; rank 1 has the largest value."""
     unit, order = STATISTICS[statistic].unit, ranks(values)
     written = [["" if rank != rank else f"{rank:.0f}" for rank in row] for row in order]
     title = f"rank by {STATISTICS[statistic].title}"
@@ -139,7 +139,7 @@ def ranks_grid(values: Values, statistic: str) -> HeadGrid:
 
 
 def difference_grid(values: Values, against: Values, statistic: str, what: str) -> HeadGrid:
-    """Values minus others of the same unit; `what` names the others."""
+    """The heat map of values minus other values of the same unit; `what` names the others."""
     unit = STATISTICS[statistic].unit
     difference = values - against
     written = [[written_difference(value, unit) for value in row] for row in difference.tolist()]
@@ -155,12 +155,12 @@ def difference_grid(values: Values, against: Values, statistic: str, what: str) 
 
 
 def written_difference(difference: float, unit: str) -> str:
-    """A difference with its sign, shares in points."""
+    """A difference with its sign; shares in percentage points."""
     return signed(100 * difference, 1) if unit == "share" else signed(difference, 2)
 
 
 def written_interval(interval: Values, head: tuple[int, int], unit: str) -> str:
-    """The ends of the interval (bound, layer, head) of a head's difference; empty where there are none."""
+    """The ends of the interval of a head's difference, from (bound, layer, head); empty without an interval."""
     low, high = (written_difference(float(end[head]), unit) for end in interval)
     return f"{low} to {high}" if low else ""
 
@@ -193,12 +193,12 @@ def _written(values: Values, unit: str) -> Texts:
 
 
 def telling_statistics(corpus: Corpus) -> list[str]:
-    """Names of the statistics that are not 0 in every head of a model whatever the sentence."""
+    """Names of the statistics that are not 0 by construction in every head of a model."""
     return [name for name in STATISTICS if not why_zero(corpus, name)]
 
 
 def why_zero(corpus: Corpus, statistic: str) -> str:
-    """Why a statistic is 0 in every head; empty of the others."""
+    """Why a statistic is 0 in every head, as a sentence; empty for other statistics."""
     if not applies(corpus, STATISTICS[statistic].title):
         return "This model's tokenizer puts no token after a text: no attention goes there"
     if statistic == "to_next" and corpus.bias is not None and corpus.bias.causal:

@@ -1,4 +1,4 @@
-"""Figures of heads and layers: curves by layer, mixing ratios, attention by relative position and by position; and what vectors are made of."""
+"""Figures of heads and layers: curves by layer, mixing ratios, attention by relative position and position, classes in vectors."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from dashboard.ui.charts import (
 from dashboard.ui.text import decimal
 from store.phrases import as_label
 
-#: Width of a series within a layer, and the share of it that its heads take.
+#: Width of a series within a layer, and the share of this width that the series' heads take.
 APART, WIDE = 0.24, 0.7
 #: Titles of axes of positions.
 OFFSET, KEY = "relative position (key − query)", "position of the key"
@@ -37,9 +37,9 @@ ROW, AROUND = 20, 96
 
 @dataclass(frozen=True)
 class Curve:
-    """One statistic of every head: values (layer, head), and the text of each on hover.
+    """Values (layer, head) of a statistic, and the text on hover of each head.
 
-    `between` are the ends of the 95% intervals of the layers' means (bound, layer), where they are known.
+    `between` holds the ends of the 95% intervals of the layers' means (bound, layer); None where they are unknown.
     """
 
     title: str
@@ -74,7 +74,7 @@ def layer_curves(series: Sequence[Curve], *, unit: str, reference: Floats | None
 
 
 def _heads_of_layers(series: Curve, index: int, count: int) -> Any:
-    """Dots: the series stand beside each other within a layer, and in each the heads side by side."""
+    """Dots of heads: within a layer, series stand beside each other; within a series, heads do."""
     layers, heads = series.values.shape
     spread = np.linspace(-0.5, 0.5, heads) * WIDE * APART if heads > 1 else np.zeros(1)
     beside = APART * (index - (count - 1) / 2) + spread
@@ -93,7 +93,7 @@ def _heads_of_layers(series: Curve, index: int, count: int) -> Any:
 
 
 def _means_of_layers(series: Curve, index: int, unit: str) -> Any:
-    """A line, each layer with the interval of its mean."""
+    """A line of the layers' means, each with its interval."""
     layers, heads = series.values.shape
     colour = SERIES[index]
     means = np.nanmean(series.values, axis=1) if np.isfinite(series.values).any() else np.full(layers, np.nan)
@@ -143,7 +143,7 @@ def ratio_line(title: str, values: Floats, index: int) -> Any:
 
 
 def expansion_rates(rate: Floats) -> go.Figure:
-    """By how much a layer's f changes the norm of vectors, from its weights alone: rates (layer) (Kobayashi 2021)."""
+    """Expansion rates (layer): change of the vectors' norm by a layer's f, from its weights alone (Kobayashi 2021)."""
     line: Any = go.Scatter(
         x=np.arange(len(rate)),
         y=rate,
@@ -203,7 +203,7 @@ def _offset_axis(offsets: Sequence[int]) -> dict[str, Any]:
 
 
 def offset_ticks(offsets: Sequence[int]) -> list[str]:
-    """-5, 0 and 5, and the two ends, which are all that is farther."""
+    """Ticks at -5, 0 and 5, and at the two ends, which stand for all farther offsets."""
     ends = {offsets[0]: "<", offsets[-1]: ">"}
     return [ends.get(offset, decimal(offset, 0) if offset in (-5, 0, 5) else "") for offset in offsets]
 
@@ -219,7 +219,7 @@ def spell_offset(offset: int, offsets: Sequence[int]) -> str:
 
 
 def received_by_position(head: Floats, layer: Floats, count: NDArray[np.int64]) -> go.Figure:
-    """Attention that a position receives (position), of a head and of the mean of its layer; `count` are sentences."""
+    """Attention received at each position, of a head and of its layer's mean; `count` sentences have the position: (position,) each."""
     positions = np.arange(len(head))
     own: Any = go.Scatter(
         x=positions,
@@ -254,15 +254,15 @@ class Dots:
     values, interval
         (class,) and (bound, class).
     beside
-        The number that each is compared with: (class,).
+        The number that each class is compared with: (class,).
     hover
-        What each row says.
+        Text of each row on hover.
     titles
-        What the two numbers are called in the legend.
+        Names of the two numbers in the legend.
     axis
         Title of the axis.
     even
-        Where the axis has a line.
+        Value on the axis with a vertical line.
     """
 
     names: Sequence[str]
@@ -276,12 +276,12 @@ class Dots:
 
 
 def dots_height(rows: int) -> int:
-    """Pixels of a figure of so many rows."""
+    """Height in pixels of a figure with this number of rows."""
     return AROUND + ROW * rows
 
 
 def class_dots(shown: Dots) -> go.Figure:
-    """Filled dots with their intervals, and hollow ones beside them."""
+    """Filled dots of `values` with their intervals, and hollow dots of `beside`."""
     rows = np.arange(len(shown.names))
     bars = error_bars(shown.values, shown.interval, SERIES[0]) | {"width": 3}
     filled: Any = go.Scatter(
@@ -314,7 +314,7 @@ def class_dots(shown: Dots) -> go.Figure:
 
 @dataclass(frozen=True)
 class LabelLine:
-    """Share of a vector that a class makes up in the sentences of a label: (layer,), its interval and what the number of its tokens would make."""
+    """Share (layer,) of a vector from a class in sentences of a label, its interval, and `even`, the class's share of the tokens."""
 
     title: str
     values: Floats
@@ -323,7 +323,7 @@ class LabelLine:
 
 
 def label_lines(lines: Sequence[LabelLine]) -> go.Figure:
-    """A line for each label over layers, and dotted its share of the tokens."""
+    """A line for each label over layers, and a dotted line at the class's share of the tokens."""
     traces = [trace for number, line in enumerate(lines) for trace in _line(line, number)]
     below = {"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top", "font": {"size": NOTE}, **ISOLATES}
     shares = SHARES | {"tickformat": ".2%"}

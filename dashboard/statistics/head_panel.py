@@ -39,15 +39,15 @@ from store.phrases import many
 from store.repository.ingest_status import IngestProgress
 from store.schema.model import head_name, varying_statistics
 
-#: Groups of the tokens by frequency, equal in size unless a single wordpiece is more frequent than that.
+#: Groups of the tokens by frequency, equal in size unless a single wordpiece has more tokens than a group.
 GROUPS = 10
-#: Tokens whose norms are read, a uniform sample of sentences. With all of 1,000,000 tokens page Head took more than twice the
+#: Tokens whose norms are read, from a uniform sample of sentences. With all 1,000,000 tokens page Head took more than twice the
 #: processor time.
 SAMPLED = 131_072
 Floats = NDArray[np.float64]
-#: Statistics of the queries and keys [CLS], beside those of all queries.
+#: Statistics of the query or key [CLS], listed beside the means over all queries.
 OF_CLS = {"entropy": "attention entropy of [CLS]", "received": "attention received by [CLS]"}
-#: Pixels of the picture of a head among all heads.
+#: Width and height in pixels of the picture of a head among all heads.
 WIDTH, HEIGHT = 96, 16
 #: Colours of the other heads and of the head itself, both visible on white and on black.
 OTHERS, MARKED = "rgb(134,142,150)", "#D55E00"
@@ -75,11 +75,11 @@ class NormByFrequency:
     frequency
         Median occurrences of the group's tokens: (group,).
     fewest, most, tokens
-        Of each group: its least and its most frequent wordpiece, how many tokens it has.
+        Occurrences of each group's least and most frequent wordpiece, and its number of tokens.
     quartiles
         First quartile, median and third quartile of the value norm: (3, group).
     spearman
-        Rank correlation over all tokens, NaN where there is none.
+        Rank correlation over all tokens; NaN where one of the two is constant.
     """
 
     frequency: Floats
@@ -101,9 +101,9 @@ class FrequencyGroups:
     counts
         How many tokens have each frequency, the lowest first: (frequency,).
     starts
-        Where in `order` groups begin, the first of them left out: (group - 1,).
+        Places in `order` where groups begin, without the first group: (group - 1,).
     frequency, fewest, most, tokens
-        As of `NormByFrequency`.
+        See `NormByFrequency`.
     """
 
     order: NDArray[np.int32]
@@ -117,7 +117,7 @@ class FrequencyGroups:
 
 @cached
 def norm_by_frequency(corpus: Corpus, layer: int, head: int, sampled: int = SAMPLED) -> NormByFrequency:
-    """The value norms of one head over the first tokens of the corpus, all where they are no more than `sampled`."""
+    """Value norms of one head over the first `sampled` tokens of the corpus."""
     rows = corpus.rows[:sampled]
     norm = corpus.value_norm.variable[layer, head, : int(rows[-1]) + 1].values[rows]
     return by_frequency(norm, _groups(corpus, sampled))
@@ -148,7 +148,7 @@ def group_tokens(frequency: NDArray[np.integer]) -> FrequencyGroups:
 
 
 def by_frequency(norm: NDArray[np.float16], groups: FrequencyGroups) -> NormByFrequency:
-    """The value norms (token,), as they are stored, by group."""
+    """Value norms (token,) of stored precision, summarised by group."""
     ordered = norm[groups.order]
     each = np.split(ordered.astype(np.float64), groups.starts)
     return NormByFrequency(
@@ -188,7 +188,7 @@ def frequency_figure(norms: NormByFrequency) -> go.Figure:
 def _spearman(norm: NDArray[np.float16], counts: NDArray[np.int64]) -> float:
     """Pearson correlation of the ranks of norm and frequency; NaN, as pandas says, where one of them is constant.
 
-    Norms are ranked by counting: they are not negative, so that their bits order them, and of float16 there are few.
+    Norms are ranked by counting: they are not negative, so that their bits order them, and float16 has few values.
     """
     bits = norm.view(np.uint16)
     ranks = {"norm": _mean_ranks(np.bincount(bits))[bits], "frequency": np.repeat(_mean_ranks(counts), counts)}
@@ -196,7 +196,7 @@ def _spearman(norm: NDArray[np.float16], counts: NDArray[np.int64]) -> float:
 
 
 def _mean_ranks(counts: NDArray[np.int64]) -> Floats:
-    """Mean rank of each value, of which there are so many, the smallest first."""
+    """Mean rank of each distinct value from its number of occurrences, the smallest value first."""
     ranks: Floats = np.cumsum(counts) - (counts - 1) / 2
     return ranks
 
@@ -217,22 +217,22 @@ class _Number:
 
 @dataclass(frozen=True)
 class HeadStatistics:
-    """What the tab shows of the head of a link.
+    """Data of the tab Statistics on the head of a link.
 
     Attributes
     ----------
     label
-        Of the head; empty without one.
+        Label of the head; empty without one.
     about_numbers, sentences
-        In words, what the numbers are means over, and of how many sentences all means are.
+        Sentence on what the numbers are means over, and the number of sentences, as a text.
     numbers
         Rows of the table.
     importance
-        None where the store has none.
+        Importance of the head; None where the store has none.
     received
         The figure of attention received by position, and its caption.
     norms
-        The figure of value norm by token frequency, its caption, and what it is over.
+        The figure of value norm by token frequency, its caption, and its tokens as a text.
     files
         The beginning of the URLs of the corpus' files.
     """
@@ -251,7 +251,7 @@ class HeadStatistics:
 
 
 def read_head_statistics(corpus: Corpus, state: LinkState, ingest: IngestProgress | None) -> HeadStatistics:
-    """Everything that the tab shows."""
+    """Read all data of the tab."""
     layer, head = state.layer, state.head
     return HeadStatistics(
         state=state,
@@ -283,7 +283,7 @@ def _read_received(corpus: Corpus, layer: int, head: int) -> tuple[go.Figure, st
 
 
 def received_shares(corpus: Corpus, layer: int, head: int) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """What each position receives from a head, the mean of its layer, and how many sentences have it: (position,) each."""
+    """Attention received at a position, of a head and of its layer's mean, and sentences with the position: (position,) each."""
     received = corpus.received_at.sel(layer=layer)
     count: NDArray[np.int64] = received["count"].values
     real = count > 0
@@ -291,7 +291,7 @@ def received_shares(corpus: Corpus, layer: int, head: int) -> tuple[Floats, Floa
 
 
 def read_norms(corpus: Corpus, layer: int, head: int, sampled: int = SAMPLED) -> tuple[go.Figure, str, str]:
-    """The figure of value norm by token frequency, its caption, and what it is over."""
+    """The figure of value norm by token frequency, its caption, and its tokens as a text."""
     norms = norm_by_frequency(corpus, layer, head, sampled)
     spearman = norms.spearman
     correlation = "none, as all are equal" if spearman != spearman else decimal(spearman)
@@ -300,7 +300,7 @@ def read_norms(corpus: Corpus, layer: int, head: int, sampled: int = SAMPLED) ->
 
 
 def draw_head_statistics(shown: HeadStatistics) -> list[object]:
-    """The tab Statistics of page Head."""
+    """Draw the tab Statistics of page Head."""
     state = shown.state
     head = (state.layer, state.head)
     return [
@@ -332,7 +332,7 @@ def received_heading() -> html.H2:
 
 
 def head_statistics(points: ShownPoints) -> list[object]:
-    """The tab Statistics of page Head."""
+    """Read and draw the tab Statistics of page Head."""
     return draw_head_statistics(read_head_statistics(points.corpus, points.state, points.ingest))
 
 
@@ -373,7 +373,7 @@ def _row(state: LinkState, number: _Number) -> html.Tr:
 
 
 def _name(state: LinkState, name: str, source: str, title: str) -> object:
-    """A link to the sentences with the largest values: these are means of all queries, so that [CLS] alone has none."""
+    """A link to the sentences with the largest values; they are ranked by means of all queries, so statistics of [CLS] have no link."""
     if source != "all":
         return html.Span(title)
     ranked = {"by": name, "first": "largest", "heads": str(state.head)}

@@ -28,7 +28,7 @@ from store.repository.errors import NotIngested
 from store.repository.ingest_status import IngestProgress
 from store.schema.model import head_name, varying_statistics
 
-#: Statistic -> its name in a column.
+#: Statistic -> its name in the heading of a column.
 COLUMN_NAMES = {
     "to_cls": "[CLS]",
     "to_sep": "[SEP]",
@@ -60,9 +60,9 @@ BEHAVIOURS: Mapping[str, str] = {
     "[SEP]": "attend to [SEP]",
     "punctuation": "attend to full stops and commas",
 }
-#: Label -> its statistic in words, where that is taken as a share of the largest possible value.
+#: Label -> title of its statistic, where this is taken as a share of the largest possible value.
 OF_LARGEST: Mapping[str, str] = {"broad": "entropy relative to uniform attention"}
-#: Heads that are listed as nearest.
+#: Number of heads that are listed as nearest.
 LISTED = 10
 #: Pixels of a row of the table of heads.
 _ROW = 27
@@ -89,12 +89,12 @@ Columns = Mapping[str, TableColumn]
 
 
 def special_statistic(corpus: Corpus) -> str:
-    """The statistic of attention to a special token: the one after a text, or where the tokenizer puts none there, the first."""
+    """The statistic of attention to a special token: the token after a text, or where the tokenizer adds none, the first token."""
     return "to_sep" if applies(corpus, STATISTICS["to_sep"].title) else "to_cls"
 
 
 def read_columns(corpus: Corpus, means: xr.DataArray, source: str) -> Columns:
-    """The columns of means (source, statistic, layer, head) over the rows of a source, with importance where it is known."""
+    """Columns of the table from means (source, statistic, layer, head) over a source, with importance where it is known."""
     columns = table_columns(means, source, importance_of(corpus))
     return {name: column for name, column in columns.items() if applies(corpus, column.title)}
 
@@ -121,7 +121,7 @@ def table_of_heads(
     filters = [*(["the box"] if box else []), "the name", *(["the role"] if shares else [])]
     empty = [html.P(f"No heads match. Clear {', '.join(filters)} or the label.", role="status")] if not heads else []
     clear = [dcc.Link("Clear the box", href=without_box(state).href)] if box else []
-    # As high as with all heads: a box moves nothing below.
+    # As high as the table of all heads: a box then moves nothing below the table.
     room = {"minHeight": f"min(420px, {_ROW * (labels.size + 2)}px)"} if box else {}
     return [
         html.H2("All heads"),
@@ -180,7 +180,7 @@ def _matching_heads(state: LinkState, labels: NDArray[np.str_], shares: RoleShar
 
 
 def _sorted_heads(heads: Heads, columns: Columns, by: str | None) -> Heads:
-    """The largest first; those without a number last."""
+    """Heads sorted by a column, the largest value first, heads without a number last."""
     if by is None or by not in columns:
         return heads
     values = np.nan_to_num(columns[by].values, nan=-np.inf)
@@ -211,7 +211,7 @@ def _sorting_button(state: LinkState, by: str | None, title: str, what: str, kin
 
 
 def _role_cells(cell: html.Td | html.Th, shares: RoleShares | None) -> list[html.Td | html.Th]:
-    """The cell of the column of roles; none of a store without roles."""
+    """The cell in the column of roles; empty for a store without roles."""
     return [cell] if shares else []
 
 
@@ -226,7 +226,7 @@ def _head_row(
 
 
 def _narrow_title(column: TableColumn) -> str:
-    """The name of a column and its unit, which are two rows of the heading."""
+    """The short name of a column and its unit."""
     return ", ".join(filter(None, (column.short, unit_title(column.unit))))
 
 
@@ -243,9 +243,9 @@ def head_label(label: str) -> list[str | html.Button]:
 
 @dataclass(frozen=True)
 class HeadKind:
-    """Heads with one label: (layer, head) and value of the label's statistic of each, the largest value first.
+    """Heads (layer, head) with one label, and the value of the label's statistic for each, the largest first.
 
-    Entropy is a share of that of uniform attention, as in the rule of the label: in longer sentences it is larger.
+    Entropy is divided by the entropy of uniform attention, as in the label's rule, because it grows with sentence length.
     """
 
     label: str
@@ -259,13 +259,13 @@ class HeadKind:
 
     @property
     def title(self) -> str:
-        """What the values are, all of them shares."""
+        """Title of the values, which are shares."""
         return OF_LARGEST.get(self.label, STATISTICS[self.statistic].title)
 
 
 @cached
 def kinds_of(corpus: Corpus) -> tuple[HeadKind, ...]:
-    """The kinds with a head, those of most heads first."""
+    """The kinds that have heads, the kind with most heads first."""
     each = (_kind(corpus, label) for label in LABELS)
     return tuple(sorted((kind for kind in each if kind.heads), key=lambda kind: -len(kind.heads)))
 
@@ -294,7 +294,7 @@ def divergence_info(about: str) -> html.Button:
 
 
 def about_divergence(corpus: Corpus) -> str:
-    """What the divergence between heads is, with the sample where the store has one."""
+    """Definition of the divergence between heads, with the sample where the store has one."""
     try:
         return f"{_MEANING} {divergence_sample(corpus)}"
     except NotIngested:
@@ -316,7 +316,7 @@ def divergence_sample(corpus: Corpus) -> str:
 
 @dataclass(frozen=True)
 class Nearest:
-    """The heads nearest to one, by divergence, and the labels of all heads: (layer, head)."""
+    """The heads nearest to a head by divergence, and the labels (layer, head) of all heads."""
 
     about: str
     heads: list[NearHead]
@@ -324,14 +324,14 @@ class Nearest:
 
     @property
     def others(self) -> int:
-        """How many other heads the model has."""
+        """Number of other heads of the model."""
         return int(self.labels.size) - 1
 
 
 def read_nearest(
     corpus: Corpus, layer: int, head: int, running: IngestProgress | None, listed: int = LISTED
 ) -> Nearest | Unmade:
-    """The heads nearest to one; none where the model has one head."""
+    """Read the heads nearest to a head; the list is empty where the model has one head."""
     labels, near = corpus.head_labels.values, []
     if corpus.layers * corpus.heads > 1:
         try:

@@ -52,7 +52,7 @@ from store import STATISTICS, Corpus
 from store.phrases import many
 from store.schema.model import head_name, varying_statistics
 
-#: Heads that are named as those that differ most; of those with intervals, fewer fit in a line.
+#: Number of heads that are named as differing most; with intervals, fewer fit in a line.
 _MOST_DIFFERENT, _WITH_INTERVALS = 5, 3
 _DIFFERENCES = "Filtered tokens minus the whole corpus, mean over sentences of the mean over the chosen queries."
 _MINUS_REST = (
@@ -60,14 +60,14 @@ _MINUS_REST = (
     "each mean, with its own tokens. In brackets: 95% intervals by a bootstrap over sentences that draws each sentence alike for "
     "both means; they ignore that the heads were chosen as the largest of all."
 )
-#: Statistics that are named with the largest differences between heads.
+#: Number of statistics that are named as differing most between heads.
 _NAMED = 3
 _SPREAD = (
     "Standard deviation between heads over all queries of the corpus, as a share of the range that the statistic can have, "
     "0 to 0.5. The largest:"
 )
 _NUMBERING = f"Heads count from 0: the papers' “8-10” is {head_name(7, 9)}."
-#: The numbers of a part that was never counted.
+#: Work that counts the numbers of a part for the first time.
 COUNT = WorkKind(
     place="numbers",
     waiting="Waiting for another count to end.",
@@ -75,25 +75,25 @@ COUNT = WorkKind(
     again="Count again",
     fields=("model", "snapshot", "other", "where"),
 )
-#: The count of all tokens, beside the numbers of the first.
+#: Work that counts all tokens while the numbers of the first tokens are shown.
 COUNT_ALL = replace(COUNT, place="all-numbers")
 #: Fields of a link that the heat map depends on.
 _OF_GRID = ("statistic", "source", "values", "against", "other", "where")
 SHOWN = {"value": "values", "rank": "ranks", "difference": "values ... minus"}
-#: Offered where tokens are filtered.
+#: Further choices where tokens are filtered.
 SHOWN_OF_PART = dict(zip(OF_PART, ("part minus corpus", "part minus others"), strict=True))
-#: In place of a heat map without a number.
+#: Text in place of a heat map without numbers.
 NO_TOKENS = "No such tokens here. Choose other queries or remove a filter."
 _CURVES = (
     "Each dot is a head, a line the mean of its layer, a bar the 95% interval of that mean {} "
     "(Figures 2 and 4 of Clark et al. 2019)."
 )
-#: Pixels reserved for numbers that are still being counted: those of the heat map and of the first figures.
+#: Pixels reserved for numbers that are being counted: the height of the heat map and the first figures.
 COUNTED = 1600
 
 
 def most_varying(state: LinkState, shown: str, spread: Mapping[str, float]) -> html.P:
-    """The statistic in which heads differ most, a link to it where another is shown, and how that was computed.
+    """The statistic in which heads differ most, a link to it where another is shown, and how the difference is computed.
 
     `spread` is how much heads differ in each statistic, the most first.
     """
@@ -138,7 +138,7 @@ def choices(shown: StatisticsPage) -> Choices:
 
 
 def draw(shown: StatisticsPage) -> Page:
-    """The page. A part that was never counted is counted after the rest of the page is shown."""
+    """Draw the page. A part that was never counted is counted after the rest of the page is shown."""
     state, menu = shown.state, filter_menu([each.condition for each in shown.filters], shown.offered)
     top = [
         html.H1(f"Statistics of all {shown.layers * shown.heads} heads"),
@@ -157,7 +157,7 @@ def draw(shown: StatisticsPage) -> Page:
 
 
 def draw_numbers(state: LinkState, numbers: Numbers) -> list[object]:
-    """All numbers of a part."""
+    """Draw all numbers of a part."""
     return [
         *_heat_map(state, numbers),
         html.H2(["By layer", info("the curves by layer", _CURVES.format(numbers.interval))]),
@@ -177,7 +177,7 @@ def draw_numbers(state: LinkState, numbers: Numbers) -> list[object]:
 
 
 def _skeleton(layers: int) -> list[object]:
-    """Boxes where the heat map and the curves by layer will be."""
+    """Empty boxes in the places of the heat map and the curves by layer."""
     curve = html.Div(className="skeleton box", style={"--height": "300px", "--narrow": "300px"})
     rows = f"{heat_map_height(layers)}px"
     return [
@@ -200,7 +200,7 @@ def _draw_whole(state: LinkState, whole: WholeCorpus, heads: html.Div) -> list[o
 
 
 def _controls(shown: StatisticsPage) -> html.Div:
-    """The statistic, its queries, and what of it is shown."""
+    """Controls of the statistic, its queries, and the kind of values: means, ranks or differences."""
     state = shown.state
     filtered = state.where or state.values in OF_PART
     statistics = {name: STATISTICS[name].title for name in varying_statistics(state.source)}
@@ -213,7 +213,7 @@ def _controls(shown: StatisticsPage) -> html.Div:
 
 
 def _subtracted(shown: StatisticsPage) -> list[object]:
-    """What is subtracted: another statistic, or the same of another model."""
+    """Controls of the subtrahend: another statistic, or the shown statistic of another model."""
     state, controls = shown.state, list[object]()
     if shown.against and not state.other:
         statistics = {name: STATISTICS[name].title for name in comparable_statistics(shown.statistic)}
@@ -225,7 +225,7 @@ def _subtracted(shown: StatisticsPage) -> list[object]:
 
 
 def _label_links(state: LinkState, contrasts: Mapping[str, str]) -> html.P | None:
-    """Links that compare the labels of the reviews; where one is followed, the way back to all of them."""
+    """Links that compare the labels of the reviews; where the page is at one of them, a link back to all reviews."""
     if state.href in contrasts.values():
         every = state.with_(where=None, values="value").href
         return html.P(
@@ -237,12 +237,12 @@ def _label_links(state: LinkState, contrasts: Mapping[str, str]) -> html.P | Non
 
 
 def _part_size(state: LinkState, size: str) -> html.P:
-    """How much of the corpus the numbers are means over."""
+    """Sentence on the tokens and sentences that the numbers are means over."""
     return html.P([*([clear_all(), " "] if state.where else []), size], className="count one-row", role="status")
 
 
 def _heat_map(state: LinkState, numbers: Numbers) -> list[object]:
-    """The heat map below its title; where no head has a number, what to do, in a box as high as the map: nothing below moves."""
+    """The heat map below its title; where no head has a number, advice in a box of the map's height, so that nothing below moves."""
     grid = numbers.grid
     queries = f", {QUERIES[state.source]}" if state.source != "all" else ""
     title = html.H2([f"{grid.title[0].upper()}{grid.title[1:]}{queries}", statistic_info(numbers.statistic)])
@@ -286,7 +286,7 @@ def _drawn_map(state: LinkState, numbers: Numbers) -> list[object]:
 
 
 def first_numbers(context: Context, counting: Job) -> list[object]:
-    """All numbers of the link's part, or those of the first tokens with a job that replaces them."""
+    """All numbers of the link's part, or numbers of the first tokens and a job that replaces them."""
     corpus, state, counts = context.corpus, context.state, LinkCounts.of(context)
     first = counts.of_parts.first_part(corpus, counts.part(corpus))
     if first is None or counts.is_known:
@@ -296,7 +296,7 @@ def first_numbers(context: Context, counting: Job) -> list[object]:
 
 
 def all_numbers(context: Context, counting: Job) -> list[object]:
-    """The numbers of all tokens of the part; where the reader cancels their count, those of the first stay."""
+    """The numbers of all tokens of the part; where the reader cancels the count, the numbers of the first tokens."""
     corpus, state, counts = context.corpus, context.state, LinkCounts.of(context)
     try:
         return draw_numbers(state, read_numbers(counts, counting))
@@ -310,7 +310,7 @@ def all_numbers(context: Context, counting: Job) -> list[object]:
 
 
 def _first_caption(corpus: Corpus, first: Part, shown: str, *of_all: str | html.A) -> html.P:
-    """What the numbers are of, and what becomes of all tokens."""
+    """Caption: the tokens of the shown numbers, and the state of the count of all tokens."""
     of = searched_tokens(corpus, first.first or corpus.n_tokens)
     match = f"{many(first.tokens, 'token')} in {many(first.sentences, 'sentence')}"
     means = f"{shown}: means over {match}, those of {of}, a uniform sample. {capital(every_of(corpus, 'token'))}"

@@ -30,37 +30,37 @@ from store.phrases import many
 from store.process import reusing_freed_memory
 from store.schema import BLOCK
 
-#: Readers who wait in a process while a part is counted; with all others who wait fewer than the server has threads.
+#: Readers who may wait in a process for a count; all waiting readers together are fewer than the server's threads.
 WAITING_READERS = 2
-#: The same of counts of the first tokens.
+#: Readers who may wait in a process for a count of the first tokens.
 FIRST_WAITING = 1
-#: Readers of files who wait for the numbers of a part, which another thread counts.
+#: Readers of files who may wait for the numbers of a part, which another thread counts.
 FILE_READERS = 2
 BUSY = "The server is busy counting parts of the corpus for other readers. Try again in a few seconds."
-#: What the reader of a file is told who has waited long enough: it is counted on, for when they ask again.
+#: Message for the reader of a file after the longest wait; the count goes on until the reader asks again.
 NOT_COUNTED_YET = "The part is not counted yet. Ask for the file again in a few seconds."
-#: Bytes of the largest arrays that a count reads into memory used before: new pages took a third of its processor time.
+#: Bytes of the largest arrays for which a count reuses freed memory: new memory pages took a third of its processor time.
 REUSED = 32 << 20
-#: Share of the work that statistics of heads are; the rest are mixing ratios.
+#: Share of a count's work for head statistics; the rest is for mixing ratios.
 MOSTLY = 0.9
-#: Names of a part and of the rest that no single category names.
+#: Names of a part and of the rest where no single category names them.
 PART, REST = "filtered tokens", "all others"
 
 
 @dataclass(frozen=True)
 class CountLimits:
-    """How much is counted first, kept, and waited for.
+    """Limits of counts: tokens that are counted first, bytes that are kept, seconds that readers wait.
 
     Attributes
     ----------
     first
         Rows whose tokens are counted first: 16 blocks, a uniform sample, where a corpus has more than twice as many.
     fewest
-        Sentences that a first count is of at least.
+        Least number of sentences of a first count.
     file_bytes
-        Bytes of the files of numbers of parts: one has 0.2 MB for 72 heads.
+        Bytes of all files of numbers of parts: a file has 0.2 MB for 72 heads.
     file_wait_seconds
-        How long the reader of a file waits.
+        Longest wait of the reader of a file.
     """
 
     first: int = 16 * BLOCK
@@ -79,19 +79,19 @@ class Part:
     Attributes
     ----------
     chosen
-        What selects them: conditions that are the same in all heads, and a search.
+        Selection of the tokens: conditions that are the same in all heads, and a search.
     rows
         (token,), whether the token belongs to the part.
     tokens, sentences
-        How many tokens it has, and how many sentences have one of them.
+        Number of tokens, and of sentences with such a token.
     whole
-        Whether nothing was filtered: its numbers are then of all sentences, also of those without vectors.
+        Whether nothing was filtered: the numbers then cover all sentences, also sentences without vectors.
     notices
         A sentence on every filter of the link that was ignored.
     minus_rest
-        Whether its numbers are differences: of its tokens, minus the same of all others.
+        Whether the numbers are differences: of its tokens, minus the numbers of all other tokens.
     first
-        Where only the first tokens of the corpus are counted, how many these are; it has none of the others.
+        Number of first tokens of the corpus that a first count is limited to; None where all are counted.
     """
 
     chosen: Selection
@@ -105,7 +105,7 @@ class Part:
 
     @property
     def others(self) -> NDArray[np.bool_]:
-        """The tokens that it is compared with: (token,)."""
+        """Whether each token belongs to the rest, with which the part is compared: (token,)."""
         others = ~self.rows
         if self.first is not None:
             others[self.first :] = False
@@ -113,14 +113,14 @@ class Part:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the tokens: equal for all filters that select the same ones."""
+        """A hash of the tokens: equal for all filters that select the same tokens."""
         rows = sha256(np.packbits(self.rows).tobytes()).hexdigest()
         rows += "" if self.first is None else f" of the first {self.first}"
         return f"{rows} minus rest" if self.minus_rest else f"{rows}{' whole' * self.whole}"
 
 
 def part_of(corpus: Corpus, where: str | None, *, q: str | None = None, within: str | None = None) -> Part:
-    """The tokens that match all conditions of a link's `where` and its search; all tokens without any."""
+    """The tokens that match all conditions of a link's `where` and its search; all tokens without conditions and search."""
     written = {"where": where or "", "q": q or "", "within": within or ""}
     selection, notices = parse_selection(written, corpus, columns(corpus))
     ignored = [notice for condition in selection.where if (notice := _ignored(corpus, condition))]
@@ -131,7 +131,7 @@ def part_of(corpus: Corpus, where: str | None, *, q: str | None = None, within: 
 
 
 def first_part(corpus: Corpus, part: Part, limits: CountLimits = LIMITS) -> Part | None:
-    """The part among the first tokens of a large corpus; None where all are counted as soon, or the first have too few."""
+    """The part among the first tokens of a large corpus; None for the whole corpus, a small corpus, and too few sentences."""
     first = int(np.searchsorted(corpus.rows, limits.first))
     if part.whole or corpus.n_tokens <= 2 * first:
         return None
@@ -157,7 +157,7 @@ def uniform_entropy(corpus: Corpus, part: Part) -> NDArray[np.float64]:
 
 
 def _lengths(corpus: Corpus, part: Part) -> NDArray[np.int32]:
-    """Tokens of every sentence that has a token in the part: (sentence,)."""
+    """Number of tokens of every sentence with a token in the part: (sentence,)."""
     if part.whole:
         return corpus.counted_lengths
     sentences = np.unique(corpus.tokens.sentence_index.values[corpus.rows[part.rows]])
@@ -166,7 +166,7 @@ def _lengths(corpus: Corpus, part: Part) -> NDArray[np.int32]:
 
 
 def _ignored(corpus: Corpus, condition: Condition) -> str | None:
-    """Why a condition cannot select tokens, None where it can."""
+    """Why a condition cannot select tokens, as a sentence; None where it can."""
     column = column_of(corpus, condition.column)
     if column.per_head:
         return f"Ignored a filter: “{column.title}” has a value for each head, so it cannot select tokens of all heads."
@@ -198,7 +198,7 @@ class PartNumbers:
     Attributes
     ----------
     means
-        (source, statistic, layer, head): mean over sentences of the mean over the part's rows; NaN where there are none.
+        (source, statistic, layer, head): mean over sentences of the mean over the part's rows; NaN without rows.
     interval, layer_interval
         (bound, source, statistic, layer, head) and, of the mean over heads, (bound, source, statistic, layer): 95%
         intervals by bootstrap over sentences.
@@ -213,14 +213,14 @@ class PartNumbers:
 
 
 def count(corpus: Corpus, part: Part, watch: Watch) -> PartNumbers:
-    """Read what the store has of every token of the part."""
+    """Count the numbers of a part from the stored values of its tokens."""
     statistics = corpus.part_statistics(part.rows, lambda share: watch(MOSTLY * share))
     mixing = corpus.mixing_means(part.rows, lambda share: watch(MOSTLY + (1 - MOSTLY) * share))
     return PartNumbers(statistics["mean"], statistics["interval"], statistics["layer_interval"], mixing)
 
 
 def count_contrast(corpus: Corpus, part: Part, watch: Watch) -> tuple[PartNumbers, PartNumbers]:
-    """The numbers of the part as `count` has them, and the same minus those of all other tokens."""
+    """The numbers of the part, as from `count`, and their differences from the numbers of all other tokens."""
     counted = corpus.contrast_statistics(part.rows, lambda share: watch(MOSTLY * share), part.others)
     mixing = corpus.mixing_means(part.rows, lambda share: watch(MOSTLY + (1 - MOSTLY) * share / 2))
     rest = corpus.mixing_means(part.others, lambda share: watch(MOSTLY + (1 - MOSTLY) * (1 + share) / 2))
@@ -245,9 +245,9 @@ class PartCounts:
         self._limits = limits
         self._read_part = read
         self._turns = WaitingLine(WAITING_READERS, BUSY, name="statistics")
-        # Of short counts, which wait for no long one.
+        # The line of short counts, which do not wait for long counts.
         self._first_turns = WaitingLine(FIRST_WAITING, BUSY, name="statistics")
-        # One more than the line takes is told so.
+        # One thread more than the line has places: its reader is told that the server is busy.
         self._threads = ThreadPoolExecutor(WAITING_READERS + 2, "part of a file")
         self._under_way: dict[str, Future[PartNumbers]] = {}
         self._readers = Room(FILE_READERS, BUSY)  # each holds a thread of the server
@@ -255,7 +255,7 @@ class PartCounts:
 
     @classmethod
     def of(cls, served_store: ServedStore) -> "PartCounts":
-        """Those of a served store, in the folder of its server."""
+        """Numbers of parts of a served store, in the folder of its server."""
         return cls(served_store.folder)
 
     def first_part(self, corpus: Corpus, part: Part) -> Part | None:
@@ -275,7 +275,7 @@ class PartCounts:
         return self._soon(corpus, part) if counting is None else self._in_turn(corpus, part, counting)
 
     def _soon(self, corpus: Corpus, part: Part) -> PartNumbers:
-        """Counted by another thread, which goes on where this one has waited long enough."""
+        """Wait for another thread's count. Raises `Refusal` after the longest wait; the count goes on."""
         with self._readers.entered():
             try:
                 return self._begun(corpus, part).result(self._limits.file_wait_seconds)
@@ -283,7 +283,7 @@ class PartCounts:
                 raise Refusal(NOT_COUNTED_YET, 503) from None
 
     def _begun(self, corpus: Corpus, part: Part) -> "Future[PartNumbers]":
-        """The one count of this part."""
+        """The running count of this part, begun where there is none."""
         key = _key(corpus, part)
         with self._lock:
             if (count := self._under_way.get(key)) is None:
@@ -320,14 +320,14 @@ def _numbers_of_corpus(corpus: Corpus) -> PartNumbers:
 
 
 def _labelled(corpus: Corpus, arrays: Mapping[str, NDArray[Any]]) -> PartNumbers:
-    """What a file holds, labelled as the numbers of the whole corpus are."""
+    """Arrays of a file, with the dims and coordinates of the numbers of the whole corpus."""
     like = astuple(_numbers_of_corpus(corpus))
     named = zip(fields(PartNumbers), like, strict=True)
     return PartNumbers(*(whole.copy(data=arrays[field.name]) for field, whole in named))
 
 
 def _key(corpus: Corpus, part: Part) -> str:
-    """Two filters that choose the same tokens are one part."""
+    """Name of the file of a part: equal for two filters that choose the same tokens."""
     identity = f"{corpus.snapshot} {corpus.name} {part.digest}"
     return sha256(identity.encode()).hexdigest()
 
@@ -344,7 +344,7 @@ def sides(corpus: Corpus, part: Part) -> tuple[str, str]:
 
 
 def size_of_rest(corpus: Corpus, part: Part) -> str:
-    """How many tokens and sentences the part is compared with."""
+    """Sentence on the tokens and sentences that the part is compared with."""
     sentences = np.unique(corpus.tokens.sentence_index.values[corpus.rows[part.others]])
     tokens = many(int(part.others.sum()), "token")
     return f"Subtracted: means over the other {tokens}, in {many(len(sentences), 'sentence')}.{of_first(corpus)}"

@@ -1,5 +1,5 @@
-"""What vectors are made of, on page Statistics: by class of token, with words, parts of speech, dependencies and positions, and by label; and
-after each layer by origin, by GlobEnc and by rollout of attention weights beside it.
+"""Section of page Statistics on what vectors are made of: by class of token (word, part of speech, dependency, position) and by label; and
+after each layer by origin, by GlobEnc and beside it by rollout of attention weights.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,9 +43,9 @@ from store.repository.ingest_status import IngestProgress
 from store.schema.mixing import METHODS, ORIGINS, TARGETS
 from store.schema.model import BOUNDS
 
-#: What the contrast of labels says where a filter keeps one of them alone.
+#: Caption of the contrast of labels where a filter keeps one label alone.
 NO_LABEL = "Sentences of every label count here: the filter by label does not apply."
-#: Where the section is on page Statistics.
+#: Anchor of the section of classes on page Statistics.
 PLACE = "reach"
 _REACH = defined(
     "reach",
@@ -62,11 +62,11 @@ _HIDDEN = (
     "Reach less attention, both over an even share. Listed: the largest differences on either side that a t test over sentences tells from 0 at 5% "
     "false discoveries among all classes. The example is the token nearest to the mean of its class."
 )
-#: Where a share comes from, as pages say it.
+#: Origin of a share -> its title on pages.
 TITLES: Mapping[str, str] = dict(
     zip(ORIGINS, ("the token itself", "[CLS]", "[SEP]", "punctuation and symbols", "other words"), strict=True)
 )
-#: Where the section is on page Statistics.
+#: Anchor of the section of origins on page Statistics.
 MADE_OF = "made-of"
 _TITLE = "What a token's vector is made of"
 _ABOUT = (
@@ -85,7 +85,7 @@ Floats = NDArray[np.float64]
 
 
 def reach_section(corpus: Corpus, state: LinkState, computed: html.Div) -> list[object]:
-    """Its title, how many tokens count, the controls, and what is computed after the page is shown."""
+    """The section: title, number of tokens that count, controls, and `computed`, which is filled after the page is shown."""
     part = counted_part(corpus, state.where)
     counted = [] if part.whole else [html.P(size_of_part(corpus, part), className="caption")]
     controls = _controls(
@@ -103,7 +103,7 @@ def reach_section(corpus: Corpus, state: LinkState, computed: html.Div) -> list[
 def _controls(
     state: LinkState, layers: int, kinds: Mapping[str, str], labels: Sequence[str], compared: str
 ) -> html.Div:
-    """Of what vector, by what, after which layer; and of more than two labels which one is compared."""
+    """Controls of the vector, the kind of class and the layer; with more than two labels also of the compared label."""
     after = {str(layer): f"L{layer}" for layer in range(layers)}
     chosen = layers - 1 if state.after is None else state.after
     controls: list[Any] = [
@@ -118,7 +118,7 @@ def _controls(
 
 
 def reach_part(context: Context) -> list[object]:
-    """The figures and the table."""
+    """The figures and the table of the section of classes."""
     corpus, state = context.corpus, context.state
     try:
         return draw_reach(read_reach(corpus, state))
@@ -152,7 +152,7 @@ def _of(shown: Reach) -> str:
 
 
 def _counted(vector: str, counted: str) -> str:
-    """A vector in words, and how many tokens filters keep."""
+    """A vector in words, and the number of tokens that filters keep."""
     return "; ".join(filter(None, (vector, counted)))
 
 
@@ -293,22 +293,22 @@ def _names(own: xr.Dataset, kind: str) -> list[str]:
     ]
 
 
-#: Its height at 1440 pixels, in a narrow window and in one of a single column.
+#: The deferred section, with its height in a window of 1440 pixels, in a narrow one and in one of medium width.
 REACH = DeferredPart("reach", "what vectors are made of", reach_part, FIELDS, 1340, 2110, middle=1860, shape="box")
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """Shares of what arrives.
+    """Shares of a token's vector by origin.
 
     Attributes
     ----------
     shares, interval
         (approach, origin, layer) and (bound, approach, origin, layer), over the tokens of a source.
     source
-        Which tokens.
+        Kind of token that the shares are means over.
     sentences
-        How many sentences they are of.
+        Number of sentences that are counted.
     csv
         URL of the numbers.
     """
@@ -330,7 +330,7 @@ class Arrival:
 
 
 def read_arrival(corpus: Corpus, source: str, running: IngestProgress | None) -> Arrival | Unmade:
-    """The shares of the tokens of a source; of all tokens where the corpus has none of these."""
+    """Shares of the tokens of a source; of all tokens where the corpus has no token of this source."""
     try:
         mixing = corpus.mixing
     except NotIngested as error:
@@ -345,7 +345,7 @@ def read_arrival(corpus: Corpus, source: str, running: IngestProgress | None) ->
 
 
 def draw_arrival(shown: Arrival | Unmade) -> list[object]:
-    """A sentence and two figures; how to get the numbers where the store has none."""
+    """A sentence and two figures; where the store has no numbers, how to get them."""
     title = html.H2([_TITLE, info("what a token's vector is made of", _ABOUT)], id=MADE_OF)
     if isinstance(shown, Unmade):
         return [title, unmade_line(shown)]
@@ -362,7 +362,7 @@ def _finding(shown: Arrival, of: str) -> html.P:
         f", {share['word']:.0%} comes from other words",
     ]
     said = f"{METHODS['rollout'].title.capitalize()}, which ignores norms, says"
-    if shown.source == "cls":  # what comes from [CLS] is its own
+    if shown.source == "cls":  # shares from [CLS] are the token's own
         return html.P([*own, f" ({of}). {said} {rollout['self']:.0%} is its own."])
     from_first: list[Any] = [f" and {share['cls']:.0%} from ", term("special", "[CLS]")]
     return html.P([*own, *from_first, f" ({of}). {said} {rollout['cls']:.0%} from [CLS]."])
@@ -378,7 +378,7 @@ def _drawn(shown: Arrival, approach: str, of: str) -> html.Div:
 
 
 def _figure(shown: Arrival, approach: str) -> go.Figure:
-    """A line for each origin that there is."""
+    """A line for each origin with a share above 0."""
     shares, interval = (each.sel(approach=approach) for each in (shown.shares, shown.interval))
     drawn = [origin for origin in ORIGINS if float(shares.sel(origin=origin).max()) > 0]
     traces = [
@@ -396,7 +396,7 @@ def _line(title: str, values: Floats, between: Floats, index: int) -> Any:
 
 
 def arrival_table(arrival: xr.DataArray, interval: xr.DataArray) -> Table:
-    """Shares (approach, origin, source, layer) with the ends of their intervals (bound, ...), a row each."""
+    """Table of shares (approach, origin, source, layer) and the ends of their intervals (bound, ...), a row each."""
     stacked = arrival.stack(row=("approach", "source", "layer", "origin"))
     names: Sequence[str] = ("approach", "source", "layer", "origin")
     ends = {bound: interval.sel(bound=bound).stack(row=names).values for bound in BOUNDS}

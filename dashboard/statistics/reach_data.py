@@ -1,4 +1,4 @@
-"""What a vector is made of, by class of token, before it is drawn: means of the tokens that filters keep, and by label."""
+"""Data of the section on what vectors are made of, by class of token: means of the tokens that filters keep, and by label."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,9 +24,9 @@ from store.reach import FEWEST, KINDS, ClassedTokens, reach_by, reach_contrast
 from store.schema.corpus import NO_WORD
 from store.schema.mixing import TARGETS
 
-#: Classes of each figure; those of the table that attention hides, and that it overrates.
+#: Number of classes in each figure; in the table, of classes that attention hides and that it overrates.
 DRAWN, HIDDEN, OVERRATED = 20, 6, 2
-#: Fields of a link that say what is shown.
+#: Fields of a link that the section depends on.
 FIELDS = ("reached", "reachedby", "after", "reachedclass", "labelled", "where")
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -34,7 +34,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class HiddenClass:
-    """A class whose reach differs from the attention that it gets, and a sentence with a usual token of it."""
+    """A class whose reach differs from the attention that it gets, and a link to a sentence with a usual token of the class."""
 
     name: str
     reach: float
@@ -47,20 +47,20 @@ class HiddenClass:
 
 @dataclass(frozen=True)
 class Reach:
-    """What the part shows.
+    """Data of the section.
 
     Attributes
     ----------
     largest
-        Classes with the largest reach; of `reach_by` at one layer.
+        Classes with the largest reach at one layer, from `reach_by`.
     contrast
-        Those whose share differs most between labels, of `reach_contrast` at one layer; None where they are not compared.
+        Classes whose share differs most between labels at one layer, from `reach_contrast`; None where labels are not compared.
     labels
         Names of the two sides; empty without two labels.
     contrast_where
-        The filters of the contrast: those of the link without filters by label that keep one side alone.
+        The filters of the contrast: the link's filters except filters by label that keep one side alone.
     no_class, few
-        Why no class is shown, and why labels are not compared: sentences that end with what to do, empty where they are.
+        Why no class is shown, why labels are not compared, and what to do; each empty where it does not apply.
     chosen, lines
         The class that is shown by layer.
     hidden
@@ -68,7 +68,7 @@ class Reach:
     layer, target
         The layer, and the vector in words.
     counted, contrast_counted
-        How many tokens filters keep, in words, in all figures and in the contrast; empty without filters.
+        Number of tokens that filters keep, in words, in all figures and in the contrast; empty without filters.
     state, files
         The link, and the beginning of the URLs of the files.
     """
@@ -91,7 +91,7 @@ class Reach:
 
 
 class Counted(NamedTuple):
-    """The classes, the vector, the filters that say which tokens count, and in how many sentences a class must be."""
+    """Kind of class, vector, filters that choose the tokens, and the least number of sentences with a class."""
 
     kind: str
     target: str
@@ -100,18 +100,18 @@ class Counted(NamedTuple):
 
 
 def kinds_of(corpus: Corpus) -> dict[str, str]:
-    """Kinds of class that the corpus has."""
+    """Kinds of class that the corpus has -> their titles."""
     return {name: title for name, title in KINDS.items() if corpus.has_words or name in ("wordpiece", "position")}
 
 
 def shown_labels(corpus: Corpus) -> list[str]:
-    """Labels that sentences of the corpus have; fewer than two are no contrast."""
+    """Labels of the corpus's sentences; empty where all sentences have the same label or none."""
     codes = np.unique(corpus.sentences.label.values)
     return [corpus.label_names[code] for code in codes if code >= 0] if len(codes) > 1 else []
 
 
 def counted_part(corpus: Corpus, where: str | None, longest: int = LONGEST) -> Part:
-    """The tokens that the filters of a link keep, without those of sentences that are too long to have a reach."""
+    """The tokens that the filters of a link keep, without tokens of sentences that are too long to have a reach."""
     part, of_token = part_of(corpus, where), corpus.tokens.sentence_index.values[corpus.rows]
     short = corpus.sentences.row_size.values[of_token] <= longest
     if part.whole or short.all():
@@ -121,14 +121,14 @@ def counted_part(corpus: Corpus, where: str | None, longest: int = LONGEST) -> P
 
 
 def sides_of(corpus: Corpus, label: str, kept: Mask | None) -> tuple[Mask, Mask]:
-    """Which tokens are in sentences of a label, and in all others, of those that filters keep: (token,)."""
+    """Kept tokens in sentences of a label, and kept tokens in all other sentences: (token,) each."""
     of_token = corpus.sentences.label.values[corpus.tokens.sentence_index.values[corpus.rows]]
     own: Mask = of_token == corpus.label_names.index(label)
     return (own, ~own) if kept is None else (own & kept, ~own & kept)
 
 
 def read_reach(corpus: Corpus, state: LinkState, fewest: int = FEWEST) -> Reach:
-    """Means of all classes, and intervals of those that are drawn."""
+    """Read means of all classes, and intervals of the drawn classes."""
     layer = corpus.layers - 1 if state.after is None else state.after
     kind = state.reachedby if state.reachedby in kinds_of(corpus) else "wordpiece"
     part = counted_part(corpus, state.where)
@@ -168,9 +168,9 @@ def read_reach(corpus: Corpus, state: LinkState, fewest: int = FEWEST) -> Reach:
 
 
 def compared_labels(corpus: Corpus, state: LinkState) -> tuple[str, str]:
-    """Names of the label of a link and of what it is compared with; empty where the corpus has no two.
+    """Names of the label of a link and of the sentences that it is compared with; empty where the corpus has no two labels.
 
-    By default the last label, of those that filters keep where they keep some.
+    The default is the last label among those that filters keep, or among all.
     """
     labels = shown_labels(corpus)
     if not labels:
@@ -185,7 +185,7 @@ def compared_labels(corpus: Corpus, state: LinkState) -> tuple[str, str]:
 
 
 def filters_of_both(corpus: Corpus, where: str | None, label: str) -> str | None:
-    """The filters of a link without those by label that keep only sentences of this label, or none of it."""
+    """The filters of a link, except filters by label that keep only sentences of this label or no sentence of it."""
     conditions, _ = parse_conditions(where or "", columns(corpus))
     both = tuple(
         each
@@ -200,7 +200,7 @@ def _is_by_label(condition: Condition) -> bool:
 
 
 def _count(corpus: Corpus, part: Part) -> str:
-    """How many tokens filters keep, in words; empty without filters."""
+    """Number of tokens that filters keep, in words; empty without filters."""
     return "" if part.whole else f"{part.tokens:,} of {first_of(corpus, 'token')}"
 
 
@@ -213,7 +213,7 @@ def _no_class(part: Part, fewest: int) -> str:
 
 
 def _few_of_label(corpus: Corpus, part: Part, labels: tuple[str, str], fewest: int) -> str:
-    """Why the sentences that filters keep are too few to compare labels, and what to do; empty where they are not."""
+    """Why the sentences that filters keep are too few to compare labels, and what to do; empty where they suffice."""
     if part.whole or not any(labels):
         return ""
     of_token = corpus.tokens.sentence_index.values[corpus.rows]
@@ -260,13 +260,13 @@ def _differing(corpus: Corpus, of: Counted, layer: int, label: str) -> xr.Datase
 
 @cached
 def _special(corpus: Corpus) -> list[str]:
-    """Special tokens, whose shares differ where sentences differ in length."""
+    """Wordpieces of special tokens, whose shares differ where sentences differ in length."""
     special = corpus.tokens.token_flags.values[corpus.rows] & NO_WORD != 0
     return list(map(str, corpus.vocab[np.unique(corpus.tokens.token_id.values[corpus.rows[special]])]))
 
 
 def _chosen_class(corpus: Corpus, of: Counted, layer: int, label: str, wanted: str | None, contrast: xr.Dataset) -> str:
-    """The class of the link where the corpus has it, else the one that differs most clearly; empty where none does."""
+    """The class of the link where the corpus has it, else the class that differs most clearly; empty where none differs."""
     known = _contrast(corpus, of, (layer,), label, ()).category.values.astype(str)
     if wanted in known:
         return str(wanted)
@@ -290,7 +290,7 @@ def _even(of: xr.Dataset, side: str) -> float:
 
 
 def _hidden_places(every: xr.Dataset) -> list[int]:
-    """Places of the classes that attention hides most, then of those that it overrates most, the last of all last."""
+    """Places of the classes that attention hides most, then of classes that it overrates, the most overrated last."""
     order = np.argsort(-every.hidden.values[0], kind="stable")
     found = [int(place) for place in order if every.hidden_found.values[0, place]]
     values = every.hidden.values[0]
@@ -314,7 +314,7 @@ def _hidden_class(own: xr.Dataset, href: str | None) -> HiddenClass:
 
 
 def _href(corpus: Corpus, state: LinkState, token: int | None, layer: int) -> str | None:
-    """The link to what a token adds to others in its sentence."""
+    """The link to page Sentence with the token as key: its share in the vectors of other tokens."""
     if token is None:
         return None
     row = corpus.rows[token]

@@ -29,13 +29,13 @@ from store.schema.model import BOUNDS, varying_statistics
 
 
 def register(server: Flask, served_store: ServedStore) -> None:
-    """Add the routes."""
+    """Add the routes of all files of statistics."""
     _add_part_files(server, served_store)
     _add_corpus_files(server, served_store)
 
 
 def _add_part_files(server: Flask, served_store: ServedStore) -> None:
-    """Of the corpus or any part of it."""
+    """Add the routes of files on the corpus or a part of it."""
 
     @server.get(f"{BASE}/statistics.{FORM}")
     def statistics_of_heads(snapshot: str, model: str, form: str) -> Response:
@@ -86,7 +86,7 @@ def _add_part_files(server: Flask, served_store: ServedStore) -> None:
 
 
 def _add_corpus_files(server: Flask, served_store: ServedStore) -> None:
-    """Of the whole corpus: of the layers, or of one head."""
+    """Add the routes of files on the whole corpus: of the layers, or of one head."""
 
     @server.get(f"{BASE}/expansion.{FORM}")
     def expansion_of_layers(snapshot: str, model: str, form: str) -> Response:
@@ -123,12 +123,12 @@ def _reached(served_store: ServedStore, snapshot: str, model: str) -> tuple[Corp
 
 
 def _part(corpus: Corpus) -> Part:
-    """The part of the query string; what chooses nothing is ignored (the page shows a notice)."""
+    """The part of the query string; conditions that cannot select are ignored (the page shows a notice)."""
     return part_of(corpus, request.args.get("where"), q=request.args.get("q"), within=request.args.get("within"))
 
 
 def _suffix(part: Part) -> str:
-    """The end of the name of a file that is not of the whole corpus."""
+    """The end of a file's name: `-part` unless the file is of the whole corpus."""
     return "" if part.whole else "-part"
 
 
@@ -142,18 +142,18 @@ def heads_table(
     importance: NDArray[np.float64] | None = None,
     roles: NDArray[np.str_] | None = None,
 ) -> Table:
-    """Every head with its label, its statistics and its rank in each: 1 has the largest value, NaN where there is none.
+    """Every head with its label, its statistics and its rank in each: rank 1 has the largest value, NaN has none.
 
     Parameters
     ----------
     means
         (statistic, layer, head), with their source as a coordinate.
     labels
-        (layer, head), empty where a head has none.
+        (layer, head), empty for a head without a label.
     importance
-        (layer, head), one more column.
+        (layer, head), a further column.
     roles
-        What every head does in words: (layer, head), one more column.
+        Role of every head in words: (layer, head), a further column.
     """
     numbers = {name: means.sel(statistic=name).values.ravel() for name in varying_statistics(str(means.source.item()))}
     if importance is not None:
@@ -179,7 +179,7 @@ def _grid_table(grid: HeadGrid) -> Table:
 
 
 def _mixing_table(ratios: xr.DataArray) -> Table:
-    """Mixing ratios (source, ratio, layer), a row each."""
+    """Table of mixing ratios (source, ratio, layer), a row each."""
     rows = list(product(ratios.source.values, ratios.ratio.values, ratios.layer.values))
     source, ratio, layer = (np.array(column, object) for column in zip(*rows, strict=True))
     return {"layer": layer.astype(np.int64), "source": source, "ratio": ratio, "share": ratios.values.ravel()}
@@ -199,13 +199,13 @@ def _statistics_table(corpus: Corpus, layer: int, head: int) -> Table:
 
 
 def _profile_table(corpus: Corpus, layer: int, head: int) -> Table:
-    """Share of a head's weight at each offset (key - query); the outermost are all keys farther than 10 tokens."""
+    """Share of a head's weight at each offset (key - query); the outermost offsets stand for all keys farther than 10 tokens."""
     shares = corpus.head_profile.sel(layer=layer, head=head)
     return {"offset": shares.offset.values, "share": shares.values}
 
 
 def _received_table(corpus: Corpus, layer: int, head: int) -> Table:
-    """Mean weight that each position receives, and how many sentences have it."""
+    """Mean weight that each position receives, and the number of sentences with this position."""
     received = corpus.received_at.sel(layer=layer, head=head)
     count = received["count"].values
     return {

@@ -1,4 +1,4 @@
-"""Numbers of every head against each other: statistics, importance, and what its roles and rules explain; a box picks heads."""
+"""Chart of two numbers of every head: statistics, importance, shares that roles and rules explain; a box selects heads."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,13 +26,13 @@ from store.kernels.roles import UNEXPLAINED
 from store.phrases import many
 from store.schema.model import head_name, varying_statistics
 
-#: Axes where the link chooses none: the first that are known.
+#: Default axes across and up: the first number of each list that is known.
 ACROSS, UP = ("to_sink", "layer"), ("explained", "entropy")
-#: Fields of a link with the names of the two numbers.
+#: Fields of a link that name the two numbers.
 AXES = ("across", "up")
-#: Pixels of a dot with a role, and of the smallest and the largest where sizes are of a number.
+#: Pixels of a dot with a role, and of the smallest and the largest dot where sizes show a number.
 DOT, SIZES = 10, (5, 22)
-#: Colours are of roles.
+#: Value of a link's field for colours by role.
 _ROLE = "role"
 _SHARE_OF = "share_"
 ABOUT_HEADS = (
@@ -42,7 +42,7 @@ ABOUT_HEADS = (
 
 
 class Score(NamedTuple):
-    """A number of every head: its title, its unit, and its values, (layer, head) or of several models (head,)."""
+    """A number of every head: title, unit, and values (layer, head), or (head,) for several models."""
 
     title: str
     unit: str
@@ -55,11 +55,11 @@ class Score(NamedTuple):
 
     @property
     def axis(self) -> str:
-        """What stands beside its axis."""
+        """The title of its axis, with the unit."""
         return f"{self.title}, {unit_title(self.unit)}" if self.unit else self.title
 
     def written(self, head: tuple[int, ...]) -> str:
-        """The value of a head with its name."""
+        """The title of the number, and its value at a head."""
         return f"{self.title} {self.number(head)}"
 
     def number(self, head: tuple[int, ...]) -> str:
@@ -72,32 +72,32 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True)
 class HeadScatter:
-    """What the chart shows.
+    """Data of the chart.
 
     Attributes
     ----------
     scores
-        Titles of what can be chosen, by their names in a link.
+        Titles of the numbers that can be chosen, by their names in a link.
     across, up
         Names of the two scores that are shown.
     x, y
-        Their numbers.
+        Values of these scores.
     tint, hue
-        Whether colours are of roles, or of which number: its name, and its numbers.
+        Name of the number that colours show, or `role`; its values, None for roles.
     sized, area
-        The number that is the size of a dot, if any: its name, and its numbers.
+        Name of the number that sizes show, and its values; None without one.
     inside
         Heads in the box of the link: (layer, head); None without a box.
     within
-        The ends of the box as the link has them, across and up.
+        The sides of the box across and up, as in the link.
     names
         Name of each head, which a click opens: `L3 H7`, or of another model `L3 H7 of KEY`.
     groups, by
-        Dots that look alike where colours are not of a number, and what tells these groups apart; "none" for nothing.
+        Groups of dots of one look where colours show no number, and what distinguishes the groups; "none" for a single look.
     shares
-        Roles of the heads; None of a store without, and of several models.
+        Roles of the heads; None for a store without roles, and for several models.
     of
-        In words, which sentences the numbers are of.
+        In words, the sentences that the numbers are means over.
     files
         The beginning of the URLs of the corpus' files.
     """
@@ -157,7 +157,7 @@ def _scores_of_roles(roles: RoleNumbers) -> dict[str, Score]:
 
 
 def read_scatter(corpus: Corpus, state: LinkState) -> HeadScatter:
-    """The scores of the link."""
+    """Read the scores of the link."""
     shares = known_shares(corpus)
     names = np.array([head_name(*head) for head in np.ndindex(corpus.layers, corpus.heads)], object)
     return scatter_of(
@@ -183,9 +183,9 @@ def scatter_of(
     of: str,
     files: str,
 ) -> HeadScatter:
-    """The scores of the link among `scores`, all of the shape of `names`; the rest as in `HeadScatter`."""
+    """The scores of the link among `scores`, all of the shape of `names`; for the other parameters see `HeadScatter`."""
     across, up = axes_of(state, scores)
-    # A box is of the axis that its reader chose, not of one in place of a number that the model lacks.
+    # A side of the box holds for the axis that the reader chose, not for a default in place of a number that the model lacks.
     within = (
         state.acrossin if state.across in (None, across) else None,
         state.upin if state.up in (None, up) else None,
@@ -213,7 +213,7 @@ def scatter_of(
 
 
 def axes_of(state: LinkState, scores: Mapping[str, Score]) -> tuple[str, str]:
-    """Names of the numbers across and up: those of the link, else the usual ones among `scores`."""
+    """Names of the numbers across and up: the link's, else the defaults among `scores`."""
     across, up = (
         next(name for name in (chosen or "", *usual) if name in scores)
         for chosen, usual in ((state.across, ACROSS), (state.up, UP))
@@ -238,7 +238,7 @@ def _lies_in(values: Values, interval: str) -> NDArray[np.bool_]:
 
 
 def _ends(interval: str) -> tuple[float, float]:
-    """The numbers of `20..50`; infinite where one is missing."""
+    """The two numbers of `20..50`; infinite where a number is missing."""
     low, _, high = interval.partition("..")
     return float(low or "-inf"), float(high or "inf")
 
@@ -268,7 +268,7 @@ def scatter_choices(shown: HeadScatter, *, about: str) -> list[object]:
 def scatter_chart(
     state: LinkState, shown: HeadScatter, *, table: str, file: Mapping[str, str | None] | None = None
 ) -> list[object]:
-    """The chart and how many heads are in its box; `table` is where these are listed, `file` what the URL of its numbers asks for."""
+    """The chart and the number of heads in its box; `table` says where they are listed, `file` are the fields of the numbers' URL."""
     heads = shown.x.values.size
     sizes = [f"Larger dots: more {shown.area.title}. "] if shown.area else []
     return [
@@ -288,7 +288,7 @@ def scatter_chart(
 
 
 def _interval(field: str, axis: str, score: Score, value: str) -> dmc.TextInput:
-    """One side of the box, for a keyboard."""
+    """Text field for the interval of the box along one axis, for readers with a keyboard."""
     unit = f", {unit_title(score.unit)}" if score.unit else ""
     return dmc.TextInput(
         id={"choose": field, "by": "scatter"},
@@ -302,7 +302,7 @@ def _interval(field: str, axis: str, score: Score, value: str) -> dmc.TextInput:
 
 
 def _box_line(state: LinkState, shown: HeadScatter, table: str) -> html.P:
-    """How many heads are in the box, and how to take it away; without one, how to draw it. One line either way."""
+    """One line: the number of heads in the box and a link to clear it; without a box, how to draw one."""
     if shown.inside is None:
         return html.P(f"Draw a box or type its sides to filter the table {table}.", className="caption one-row")
     count = f"{int(shown.inside.sum()):,} of {many(shown.inside.size, 'head')} in the box, listed {table}. "
@@ -311,12 +311,12 @@ def _box_line(state: LinkState, shown: HeadScatter, table: str) -> html.P:
 
 
 def without_box(state: LinkState) -> LinkState:
-    """The same state without the box."""
+    """The state without the box of its link."""
     return state.with_(acrossin=None, upin=None)
 
 
 def scatter_figure(shown: HeadScatter) -> go.Figure:
-    """A dot for each head; by role, those without a role that a test finds are small and grey."""
+    """A dot for each head; where colours show roles, heads without a role that a test finds are small and grey."""
     traces = [_dots(shown, group) for group in _groups(shown)]
     across, up = ({"title": score.axis, "zeroline": False} for score in (shown.x, shown.y))
     figure = go.Figure(traces, layout(across, up | {"showgrid": True}, dragmode="select"))
@@ -325,7 +325,7 @@ def scatter_figure(shown: HeadScatter) -> go.Figure:
 
 
 def _groups(shown: HeadScatter) -> Sequence[DotGroup]:
-    """All heads at once where colours are of a number, else those of the chart."""
+    """Groups of dots: all heads in one group where colours show a number, else the groups of the chart."""
     if shown.hue is None:
         return shown.groups
     return [DotGroup("", np.ones(shown.names.shape, bool), _scale(shown.hue) | {"size": DOT})]
@@ -336,7 +336,7 @@ def _alike(shape: tuple[int, int]) -> list[DotGroup]:
 
 
 def _scale(hue: Score) -> dict[str, Any]:
-    """Colours of a number, with their bar."""
+    """Plotly's marker for colours that show a number, with a colour bar."""
     steps = [(step / (len(STEPS) - 1), colour) for step, colour in enumerate(STEPS)]
     bar = colour_bar("") | {"title": {"text": hue.axis, "side": "right"}}
     return {"color": hue.drawn.ravel(), "colorscale": steps, "colorbar": bar, "line": {"color": QUIET, "width": 1}}
@@ -351,7 +351,7 @@ def _sizes(area: Score) -> Values:
 
 
 def _box(shown: HeadScatter) -> list[dict[str, Any]]:
-    """The box of the link as plotly draws it; a side without an end is that of the dots."""
+    """The box of the link as plotly draws it; where the link leaves an end open, the box ends at the outermost dot."""
     if shown.inside is None:
         return []
     sides = zip("xy", (shown.x, shown.y), shown.within, strict=True)
@@ -361,7 +361,7 @@ def _box(shown: HeadScatter) -> list[dict[str, Any]]:
 
 
 def _room(values: Values) -> tuple[float, float]:
-    """From a little below the smallest number to a little above the largest."""
+    """Range of an axis: a little below the smallest number, and a little above the largest."""
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     beside = 0.03 * (high - low) or 1.0
     return low - beside, high + beside

@@ -35,7 +35,7 @@ from store.schema.model import RATIOS, Statistic, head_name
 _NEIGHBOURS = {"to_previous": "previous token", "to_next": "next token", "to_self": "itself"}
 _SPECIAL = {"to_cls": "[CLS]", "to_sep": "[SEP]", "to_punctuation": "full stop or comma"}
 _NORMS = {"norm_to_cls": "[CLS]", "norm_to_sep": "[SEP]", "norm_to_punctuation": "full stop or comma"}
-#: Of each figure by layer its name, its title, and the statistic that it explains.
+#: Figures by layer: name, title, and the statistic that the (i) explains.
 _BY_LAYER = (
     ("curves-classes", "Attention to special tokens", "to_cls"),
     ("curves-near", "Attention to neighbours", "to_previous"),
@@ -44,11 +44,11 @@ _BY_LAYER = (
     ("curves-entropy", "Attention entropy", "entropy"),
     ("curves-cls", "Attention entropy of [CLS]", "entropy"),
 )
-#: Below this intervals of what few sentences have are too narrow (docs/statistics.md).
+#: Least number of sentences: with fewer, intervals are too narrow (docs/statistics.md).
 FEW_SENTENCES = 100
 #: The ratio of the whole attention block.
 WHOLE = "attnresln_n"
-#: The ratios in the legend of their figure: from what each is computed.
+#: Ratio -> its name in the legend: the quantities that the ratio is computed from.
 _NAMES = {
     "attn_w": "weights only",
     "attnres_w": "weights + residual",
@@ -56,7 +56,7 @@ _NAMES = {
     "attnres_n": "norms + residual",
     "attnresln_n": "norms + residual + layer norm",
 }
-#: Source -> its token type. All but [SEP] is no type.
+#: Source -> its token type in the legend.
 _TYPES = {"all": "all", "cls": "[CLS]", "sep": "[SEP]", "punctuation": "full stop or comma", "word": "words"}
 EXPANSION = (
     "By how much f changes the norm of vectors on average: root of the mean squared singular value of its affine map "
@@ -72,12 +72,12 @@ _POSITION = (
     "Mean attention weight on the key at a relative position (key − query), over all queries of {}; every sentence has the same "
     "weight. < and > are all keys farther than 10 tokens."
 )
-#: A figure as plotly's JSON, which a cache can measure, and whether it is empty.
+#: A figure as plotly's JSON, whose size a cache can measure, and whether the figure is empty.
 CurveFigure = tuple[Layout, bool]
 
 
 def size_of_part(corpus: Corpus, part: Part) -> str:
-    """How much of the corpus the numbers of a part are means over."""
+    """Sentence on the tokens and sentences that the numbers of a part are means over."""
     if part.whole:
         return f"Means over all {all_of(corpus, 'token')} in {all_of(corpus, 'sentence')}; every sentence has the same weight.{sight(corpus)}"
     if not part.tokens:
@@ -96,9 +96,9 @@ def _few(part: Part) -> str:
 
 
 def read_curves(corpus: Corpus, part: Part, numbers: PartNumbers) -> list[CurveFigure]:
-    """The figures by layer of a part: attention to neighbours, to special tokens, to [SEP] by query, by norm, and two entropies."""
+    """The figures by layer of a part: attention to special tokens, to neighbours, to [SEP] by query, by norm, and two entropies."""
     uniform = uniform_entropy(corpus, part)
-    # The first token sees fewer keys than others where a mask hides some: it has another maximum.
+    # Where a mask hides keys, the first token sees fewer keys than others, so its largest entropy differs.
     of_first = np.full_like(uniform, np.nan) if any(mask.hides for mask in corpus.masks) else uniform
     return current_cache().get(
         corpus, ("curves by layer", part.digest), lambda: _curve_figures(numbers, uniform, of_first)
@@ -106,7 +106,7 @@ def read_curves(corpus: Corpus, part: Part, numbers: PartNumbers) -> list[CurveF
 
 
 def curves(figures: Sequence[CurveFigure], of: str) -> list[html.Div]:
-    """The six figures by layer; `of` says what they are means over."""
+    """The six figures by layer; `of` names the tokens that they are means over."""
     return [_curve(*of_curve, *figure, of) for of_curve, figure in zip(_BY_LAYER, figures, strict=True)]
 
 
@@ -220,7 +220,7 @@ def _ratio_definitions(ratios: Mapping[str, Statistic]) -> html.Details:
 
 
 def relative_position_heading(sentences: str) -> html.H2:
-    """The heading of the figures of relative position, which are means over these sentences."""
+    """The heading of the figures of relative position, which are means over `sentences`."""
     return html.H2(
         ["Attention by relative position", info("attention by relative position", _POSITION.format(sentences))]
     )
@@ -233,12 +233,12 @@ class Profile:
     head: str
     figure: Layout
     csv: str
-    #: What it is a mean over.
+    #: Sentence on what the shares are means over.
     of: str
 
 
 def read_profile(corpus: Corpus, layer: int, head: int) -> Profile:
-    """That of a head."""
+    """Read the attention of a head by relative position."""
     csv = file_href(data_link(corpus), f"profile/{layer}/{head}.csv")
     of = f"Means over {all_of(corpus, 'sentence')}; every sentence has the same weight."
     return Profile(head_name(layer, head), _profile_of_head(corpus, layer, head), csv, of)
@@ -287,14 +287,14 @@ def _profile_of_head(corpus: Corpus, layer: int, head: int) -> Layout:
 
 
 def profile_shares(corpus: Corpus, layer: int, head: int) -> tuple[list[int], Values, Values]:
-    """Relative positions, the mean weights of a head there, and those of its layer: (offset,) each."""
+    """Relative positions, and the mean weights of a head and of its layer at each: (offset,) each."""
     shares = corpus.head_profile.sel(layer=layer)
     return shares.offset.values.tolist(), shares.sel(head=head).values, shares.mean("head").values
 
 
 @dataclass(frozen=True)
 class Importance:
-    """Change of the loss without each head: (layer, head), over so many sentences; `about` says which loss it is."""
+    """Change of the loss without each head: (layer, head), mean over `sentences`; `about` names the loss."""
 
     change: Values
     sentences: int
@@ -348,7 +348,7 @@ def head_importance(read: Importance, head: tuple[int, int]) -> list[object]:
 
 
 def _below_guess(attributes: Mapping[Hashable, Any], labels: int) -> str:
-    """Of a classifier that is worse than a guess: without a head that it needs it may be less sure, and so less wrong."""
+    """Remark on a classifier with a loss above a guess's: without a head it may be less confident, and so its loss lower."""
     if attributes["kind"] != "classification" or float(attributes["loss"]) <= math.log(labels):
         return ""
     return (
@@ -358,7 +358,7 @@ def _below_guess(attributes: Mapping[Hashable, Any], labels: int) -> str:
 
 
 def definitions(statistics: Iterable[str] = STATISTICS) -> html.Details:
-    """A table of definitions, a click away."""
+    """A table of definitions, which opens on a click."""
     rows = [_definition(statistic) for statistic in statistics]
     table = html.Table(
         [heading(("statistic", "unit", "formula, query i", "source")), html.Tbody(rows)], className="rows"

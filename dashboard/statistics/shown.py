@@ -1,4 +1,4 @@
-"""What page Statistics shows at a link: everything that it reads, before it is drawn."""
+"""Data of page Statistics at a link, read before the page is drawn."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -61,20 +61,20 @@ from store.schema.model import Statistic, ratios_of
 
 NO_PART = "No filter is set, so there is no part to compare: showing values. Add a filter."
 KEPT_ALL = "The filters keep all tokens, so there is no part to compare: showing values. Change a filter."
-#: What the heat map shows of a part beside its own means.
+#: Kinds of values that compare a part: with the corpus, and with the rest.
 OF_PART = ("part", "rest")
-#: Labels of which each has a link; of two, one link says it all.
+#: Largest number of labels with a link each; two labels share one link.
 MOST_LABELS = 5
 
 
 @dataclass(frozen=True)
 class LinkCounts:
-    """What the numbers of a link are counted in.
+    """Model, link and parts that the numbers of a link are counted for.
 
     Attributes
     ----------
     other, other_title
-        The model whose numbers the heat map subtracts; None where it subtracts no other model's.
+        The model whose numbers the heat map subtracts; None where it subtracts no other model.
     first
         Whether a part of a large corpus is counted among its first tokens alone.
     """
@@ -88,14 +88,14 @@ class LinkCounts:
 
     @classmethod
     def of(cls, context: Context) -> "LinkCounts":
-        """Of all tokens of a link's part."""
+        """Counts of all tokens of a link's part."""
         corpus, state = context.corpus, context.state
         other = subtracted_model(context.snapshot, corpus, state)
         title = model_names(context.snapshot)[other.name] if other else ""
         return cls(context.served_store.service(PartCounts), corpus, state, other, title)
 
     def part(self, corpus: Corpus) -> Part:
-        """The part of the link in one of the models."""
+        """The part of the link in the corpus of one of the models."""
         part = part_of(corpus, self.state.where)
         return (self.of_parts.first_part(corpus, part) or part) if self.first else part
 
@@ -111,7 +111,7 @@ class LinkCounts:
 
 
 def subtracted_model(snapshot: Snapshot, _corpus: Corpus, state: LinkState) -> Corpus | None:
-    """The model whose numbers the heat map subtracts; the only part of the page that is of two models."""
+    """The model whose numbers the heat map subtracts; None where there is none. Only the heat map shows two models."""
     return snapshot.corpus(state.other) if state.values == "difference" and state.other else None
 
 
@@ -124,13 +124,13 @@ class Numbers:
     grid, statistic
         The heat map, and the statistic that it shows.
     of, interval
-        In words, what the numbers are means over, and what their intervals are.
+        Tokens that the numbers are means over, and kind of their intervals, in words.
     spread
         How much heads differ in each statistic, the most first.
     curves, mixing, ratios
-        The figures by layer, and of mixing ratios; what these are in the model.
+        The figures by layer, the figures of mixing ratios, and the definitions of these ratios in the model.
     columns, labels, shares
-        The table of heads, the label of every head: (layer, head), and their roles; None of a store without roles.
+        Columns of the table of heads; label of every head: (layer, head); roles of heads, None for a store without roles.
     inside
         Heads in the box of the scatter: (layer, head); None without a box.
     files
@@ -154,7 +154,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class WholeCorpus:
-    """What no filter changes; `sentences` says in words of how many it is, `remark` that filters do not apply."""
+    """Numbers that no filter changes; `sentences` names their sentences, `remark` says that filters do not apply."""
 
     sentences: str
     remark: str
@@ -168,26 +168,26 @@ class WholeCorpus:
 
 @dataclass(frozen=True)
 class StatisticsPage:
-    """What the page shows at a link.
+    """Data of the page at a link.
 
     Attributes
     ----------
     layers, heads
-        How many the model has.
+        Number of layers, and of heads per layer, of the model.
     statistic, standard, against
-        The shown statistic, the one that is shown without a choice, and the one that can be subtracted.
+        The shown statistic, the default, and the statistic that can be subtracted.
     models
         Titles of the models that can be subtracted, by their keys.
     contrasts
-        Titles of links that compare labels, and the links.
+        Links that compare labels, by their titles.
     offered, filters
         The columns that are the same in all heads, and the conditions of the link on them.
     size
         In words, how much of the corpus the numbers are means over.
     numbers
-        None where they were never counted: they are counted after the rest of the page is shown.
+        Numbers of the part; None where they were never counted: they are counted after the rest of the page is shown.
     whole
-        None where no token matches: the page then ends with its filters.
+        Numbers of the whole corpus; None where no token matches: the page then ends with its filters.
     """
 
     state: LinkState
@@ -207,7 +207,7 @@ class StatisticsPage:
 
 
 def read(context: Context) -> StatisticsPage:
-    """Everything that the page shows; of a part that was never counted, all but its numbers."""
+    """Read all data of the page, except the numbers of a part that was never counted."""
     corpus, state = context.corpus, context.state
     part, titles = part_of(corpus, state.where), model_names(context.snapshot)
     statistic = shown_statistic(state, corpus)
@@ -235,7 +235,7 @@ def read(context: Context) -> StatisticsPage:
 
 
 def read_numbers(counts: LinkCounts, counting: Job | None = None) -> Numbers:
-    """All numbers of the link's part. Raises `Refusal` where the server cannot count it now."""
+    """Read all numbers of the link's part. Raises `Refusal` where the server cannot count the part now."""
     corpus, state = counts.corpus, counts.state
     part = counts.part(corpus)
     counted = part_numbers(counts.of_parts, corpus, state, part, counting)
@@ -276,7 +276,7 @@ def _read_whole(context: Context, part: Part) -> WholeCorpus:
 def part_numbers(
     counts: PartCounts, corpus: Corpus, state: LinkState, part: Part, counting: Job | None = None
 ) -> PartNumbers:
-    """Numbers of the link's part. A difference from the rest is counted first: that count has those of the part, too."""
+    """Numbers of the link's part. A difference from the rest is counted first, as this count also yields the part's numbers."""
     if _is_minus_rest(state, part):
         counts.numbers(corpus, replace(part, minus_rest=True), counting)
     return counts.numbers(corpus, part, counting)
@@ -310,7 +310,7 @@ def shown_grid(counts: LinkCounts, numbers: PartNumbers, counting: Job | None = 
 
 
 def grid_notices(snapshot: Snapshot, corpus: Corpus, state: LinkState) -> tuple[str, ...]:
-    """What of a link the heat map cannot show."""
+    """Sentences on choices of a link that the heat map cannot show."""
     shown = shown_statistic(state, corpus)
     if shown in corpus.missing_statistics:
         return (f"This store has no {STATISTICS[shown].title}: run `headscape ingest` again.",)
@@ -330,12 +330,12 @@ def grid_notices(snapshot: Snapshot, corpus: Corpus, state: LinkState) -> tuple[
 
 
 def _is_minus_rest(state: LinkState, part: Part) -> bool:
-    """Whether the link shows how a part, which leaves some tokens out, differs from all others."""
+    """Whether the link shows differences between a part and all other tokens, and the part leaves tokens out."""
     return state.values == "rest" and not part.whole
 
 
 def _minus_rest(corpus: Corpus, part: Part, values: Values, counted: PartNumbers, of: tuple[str, str]) -> HeadGrid:
-    """Minus the same statistic of all other tokens of the corpus, with intervals; `of` are the statistic and the source."""
+    """The heat map of a part minus all other tokens of the corpus, with intervals; `of` are the statistic and the source."""
     statistic, source = of
     unit = STATISTICS[statistic].unit
     interval = interval_of(counted.interval, statistic, source).values
@@ -353,7 +353,7 @@ def _minus_rest(corpus: Corpus, part: Part, values: Values, counted: PartNumbers
 
 
 def _subtracted(corpus: Corpus, part: Part, name: str) -> str:
-    """How much of the other model's corpus is subtracted."""
+    """Sentence on the tokens of the other model's corpus that are subtracted."""
     of = first_of(corpus, "token") if part.first is None else searched_tokens(corpus, part.first)
     some = f"{part.tokens:,} of {of} ({100 * part.tokens / (part.first or corpus.n_tokens):.1f}%)"
     share = f"all {all_of(corpus, 'token')}" if part.whole and has_part(corpus) else some
@@ -361,19 +361,19 @@ def _subtracted(corpus: Corpus, part: Part, name: str) -> str:
 
 
 def _notices_on_other(part: Part, name: str) -> tuple[str, ...]:
-    """What of the link the other model's corpus cannot show."""
+    """Sentences on conditions of the link that do not apply to the other model's corpus."""
     empty = f"No tokens of {name} match, so there is nothing to subtract. Remove a filter."
     return (*(f"{name}: {notice}" for notice in part.notices), *([] if part.tokens else [empty]))
 
 
 def label_contrasts(corpus: Corpus, state: LinkState) -> dict[str, str]:
-    """Titles and links of page Statistics that compare the sentences of a label with all others; empty without two kinds."""
+    """Titles and links of page Statistics that compare a label's sentences with all others; empty where all have one label."""
     return {f"{label} minus {other}": _contrast_href(state, label) for label, other in _labels(corpus).items()}
 
 
 @cached
 def _labels(corpus: Corpus) -> dict[str, str]:
-    """Labels that sentences of the corpus have, each with the name of all other sentences."""
+    """Labels of the corpus's sentences, each with the name of all other sentences."""
     codes = np.unique(corpus.sentences.label.values)
     names = [corpus.label_names[code] for code in codes if code >= 0]
     if len(codes) < 2:

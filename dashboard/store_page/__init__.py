@@ -1,1 +1,1 @@
-"""Where every number of a store comes from."""
+"""Page Store: the origin of every number of a store."""

@@ -1,4 +1,4 @@
-"""What a store holds: each model with the settings and the command of its ingest, and each corpus."""
+"""Contents of a store: each model with the settings and the command of its ingest, and each corpus."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from shlex import quote
@@ -16,14 +16,14 @@ from store.schema.pictures import ViewName
 Settings = Mapping[str, Any]
 #: Settings that may name folders of the server; `headscape describe` shows them.
 PLACES = ("model", "data", "store", "workers", "scheduler")
-#: Titles that are listed one by one.
+#: Largest number of titles that are listed one by one.
 FEW = 4
-#: What settings hold that leave a choice to the ingest, or switch something off.
+#: Values of settings that leave a choice to the ingest, and that switch a part off.
 AUTO, NONE = "auto", "none"
 
 
 def readable_settings(settings: Settings) -> dict[str, str]:
-    """What an ingest was asked for, by title, without what it chose. An ingest of an older Headscape has fewer settings."""
+    """Requested settings of an ingest by title, without its own choices. An ingest of an older Headscape has fewer settings."""
     known = {name: value for name, value in settings.items() if name not in PLACES}
     return {title: text for title, text in _titled(known) if text}
 
@@ -64,7 +64,7 @@ def _amount(settings: Settings) -> str:
 
 
 def _vectors(settings: Settings) -> str:
-    """An ingest of an older Headscape stored those of every token."""
+    """Tokens with stored vectors, in words. An ingest of an older Headscape stored the vectors of every token."""
     vectors = str(settings.get("vectors", ""))
     return f"of the first {many(int(vectors), 'token')}" if vectors.isdigit() else vectors and "of all tokens"
 
@@ -79,17 +79,17 @@ def _worded(settings: Settings, name: str, unit: str = "", before: str = "") -> 
 
 
 def _choice(settings: Settings, name: str) -> str:
-    """Empty where the ingest chose: the facts of the model say what it chose."""
+    """The value of a setting; empty where the ingest chose, as the facts of the model name its choice."""
     return str(settings.get(name, AUTO)).replace(AUTO, "")
 
 
 def _listed(titles: Sequence[str]) -> str:
-    """Few titles; of many their number, as the command has them all."""
+    """A few titles as a list; of many titles only the number, as the command names them all."""
     return "; ".join(titles) if len(titles) <= FEW else f"{len(titles)} requested"
 
 
 def _titles(names: str | None, parse: Any) -> Iterator[str]:
-    """The titles of views, with their names."""
+    """The titles of views from their names."""
     if names == NONE:
         yield NONE
     elif names:
@@ -120,7 +120,7 @@ def _importance(settings: Settings) -> str:
 
 
 def many_cut(corpus: CorpusDescription) -> list[object]:
-    """That many sentences of a corpus were cut: what follows the cut is in no number."""
+    """An alert where many sentences of a corpus were cut: tokens after the cut are in no number."""
     if corpus.truncated <= MANY_CUT * corpus.sentences:
         return []
     cut = cut_sentences(corpus.truncated, corpus.sentences, corpus.max_length)
@@ -130,7 +130,7 @@ def many_cut(corpus: CorpusDescription) -> list[object]:
 
 
 def model_section(model: ModelDescription) -> html.Section:
-    """What a model is and with which settings it was ingested; a click away, what only a repetition needs."""
+    """Facts of a model and the settings of its ingest; facts that only a repetition needs open on a click."""
     settings: Mapping[str, Any] = model.provenance["settings"]
     return html.Section(
         [
@@ -174,7 +174,7 @@ def _provenance(model: ModelDescription) -> dict[str, Any]:
 
 
 def corpus_section(corpus: CorpusDescription) -> html.Section:
-    """What a corpus is."""
+    """Facts of a corpus."""
     facts = {
         "sentences": [f"{corpus.sentences:,}, a uniform sample of ", html.Bdi(corpus.name)],
         "labels": html.Bdi(", ".join(corpus.label_names)) if corpus.label_names else "none",

@@ -1,4 +1,4 @@
-"""Page Store: what was ingested, when and how, the ingest under way, pictures and history. It names no folders of the server."""
+"""Page Store: models, their ingests, the ingest under way, pictures and history. The page names no folders of the server."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,9 +39,9 @@ from store.repository.history import SHORT_ID
 from store.repository.ingest_status import IngestProgress
 from store.schema.model import head_name
 
-#: Heads listed of a model at most.
+#: Largest number of listed heads of a model.
 LISTED = 8
-#: The part of the page that shows the changes.
+#: Anchor of the section of changes.
 CHANGES = "changes"
 _MEANING = (
     "For each head the statistic that changed most: by the difference of its means over all queries, in standard deviations "
@@ -61,20 +61,20 @@ PICTURE_COLUMNS = ("picture", "rank correlation", "recall@3", "across", "trustwo
 
 
 def published_at(noted: str) -> str:
-    """A noted moment as in `22 Nov 2026, 05:35 UTC`."""
+    """A noted time, in the form `22 Nov 2026, 05:35 UTC`."""
     return utc(datetime.fromisoformat(noted))
 
 
 @dataclass(frozen=True)
 class Since:
-    """What changed between two snapshots, the older first.
+    """Changes between two snapshots, the older first.
 
     Attributes
     ----------
     snapshots, published
-        Their ids, and when they were published.
+        Ids and publication times of the two snapshots.
     titles
-        Of the models of both, by their keys.
+        Titles of the models of both snapshots, by their keys.
     """
 
     snapshots: tuple[str, str]
@@ -84,7 +84,7 @@ class Since:
 
 
 def read_changes(served_store: ServedStore, newer: Snapshot, since: str) -> Since | None:
-    """What changed since a snapshot; None where that snapshot cannot be opened."""
+    """Changes since a snapshot; None where that snapshot cannot be opened."""
     try:
         older = served_store.snapshot(since)
         changes = changes_between(older, newer)
@@ -95,7 +95,7 @@ def read_changes(served_store: ServedStore, newer: Snapshot, since: str) -> Sinc
 
 
 def history_section(described: Description, state: LinkState) -> list[object]:
-    """Published snapshots, newest first, each with a link to what has changed since."""
+    """Published snapshots, newest first, each with a link to the changes since then."""
     names = [*(model.model for model in described.models), *(corpus.name for corpus in described.corpora)]
     alike = (list(same) for _, same in groupby(described.history, key=itemgetter("message")))
     rows = [_publications(described, state, same, names) for same in alike]
@@ -115,7 +115,7 @@ def history_section(described: Description, state: LinkState) -> list[object]:
 def _publications(
     described: Description, state: LinkState, alike: Sequence[dict[str, str]], names: list[str]
 ) -> list[object]:
-    """A row of snapshots with the same contents, as the stages of one ingest publish them: the newest, the others in a list that opens."""
+    """A row of snapshots with the same contents, which stages of one ingest publish: the newest, then the others in a list that opens."""
     (when, opened, changes), *others = (_publication(described, state, old) for old in alike)
     contents: list[object] = [*naming(alike[0]["message"], *names)]
     if others:
@@ -126,7 +126,7 @@ def _publications(
 
 
 def _publication(described: Description, state: LinkState, old: dict[str, str]) -> tuple[str, object, object]:
-    """When a snapshot was published, the dashboard as it was, and what changed since."""
+    """Publication time of a snapshot, a link to the dashboard of that snapshot, and a link to the changes since."""
     snapshot, when = old["snapshot"], published_at(old["published"])
     opened = state.with_(page="heads", snapshot=snapshot, since=None, model=None, at=None).href
     compared = f"{state.with_(since=snapshot).href}#{CHANGES}"
@@ -139,7 +139,7 @@ def _publication(described: Description, state: LinkState, old: dict[str, str]) 
 
 
 def changes_section(state: LinkState, since: Since | None) -> list[object]:
-    """What changed since the snapshot of the link; nothing where the link names none."""
+    """Section of changes since the snapshot of the link; nothing where the link names none."""
     if state.since is None:
         return []
     if since is None:
@@ -216,7 +216,7 @@ def _head(state: LinkState, older: str, change: ModelChange, head: HeadChange) -
 
 @dataclass(frozen=True)
 class Picture:
-    """A view of the shown model: its name and title, means of its fidelity over heads, what it was fitted on and judged on."""
+    """A view of the shown model: name and title, mean fidelity over heads, and the tokens that it was fitted on and judged on."""
 
     view: str
     title: str
@@ -228,7 +228,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class StorePage:
-    """What the page shows.
+    """Data of the page.
 
     Attributes
     ----------
@@ -237,11 +237,11 @@ class StorePage:
     model, title
         The shown model by its key and its name.
     is_part
-        Whether vectors are of a part of the corpus.
+        Whether only a part of the corpus has vectors.
     running, pending, failure
-        The ingest under way, the pictures that it has yet to make, and that the last one failed; empty where it did not.
+        The ingest under way, the pictures that it has yet to make, and a sentence on the last ingest's failure, empty without one.
     since
-        What changed since the snapshot of the link; None where that cannot be opened, or the link names none.
+        Changes since the snapshot of the link; None where that cannot be opened, or the link names none.
     pictures
         Every view of the shown model, the default first.
     """
@@ -259,7 +259,7 @@ class StorePage:
 
 
 def read(context: Context) -> StorePage:
-    """Everything that the page shows."""
+    """Read all data of the page."""
     corpus, since, running = context.corpus, context.state.since, context.ingest
     return StorePage(
         state=context.state,
@@ -276,7 +276,7 @@ def read(context: Context) -> StorePage:
 
 
 def draw(shown: StorePage) -> Page:
-    """The page: what was ingested and when, then how."""
+    """Draw the page: what was ingested and when, then how."""
     described, state = shown.described, shown.state
     shown_first = sorted(described.models, key=lambda model: model.key != shown.model)
     failed = dmc.Alert(shown.failure, color="orange", variant="light", className="failed")
@@ -326,7 +326,7 @@ def _under_way(shown: StorePage) -> list[object]:
 
 
 def _failure(served_store: ServedStore) -> str:
-    """That the last ingest failed; why, for authors alone: it may name folders of the server."""
+    """Sentence on the last ingest's failure; authors alone see the reason, which may name folders of the server."""
     outcome = served_store.last_ingest
     if outcome is None or not outcome.failure:
         return ""
@@ -336,7 +336,7 @@ def _failure(served_store: ServedStore) -> str:
 
 
 def _pending(corpus: Corpus) -> list[str]:
-    """Pictures that the settings of a model name and the snapshot lacks."""
+    """Pictures that the settings of a model request and the snapshot lacks."""
     requested = str(corpus.attributes["provenance"]["settings"].get("views") or "").split(",")
     return [view for view in map(str.strip, requested) if view not in ("", "none", *corpus.views)]
 

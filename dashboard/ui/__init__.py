@@ -1,1 +1,1 @@
-"""What pages are put together from: controls, charts, tables, amounts in words."""
+"""Building blocks of pages: controls, charts, tables, amounts in words."""

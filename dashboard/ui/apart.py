@@ -1,7 +1,7 @@
-"""Work in a process of its own: a worker has neither UMAP nor torch. It is gone afterwards, or waits a while for more.
+"""Work in a separate process, as a worker does not import UMAP or torch. The process ends afterwards, or waits for more requests.
 
-`python -m MODULE DESCRIPTOR` takes requests from the connection of this descriptor (`answer_apart`). It tells how far it is,
-then sends the answer. It ends with the other end of the connection, and after the seconds of its bounds.
+`python -m MODULE DESCRIPTOR` takes requests from the connection of this descriptor (`answer_apart`). It sends its progress,
+then the answer. It ends when the other end of the connection closes, or after the seconds of its bounds.
 """
 
 import os
@@ -24,29 +24,29 @@ from dashboard.web.admission import LOOK_SECONDS, Room
 from dashboard.web.errors import NotYet, ReaderLeft, Refusal, sentence_for
 from dashboard.web.processes import environment, locked, own_module
 
-#: By how much it steps back behind the processes that answer readers.
+#: Niceness of the process: processes that answer readers go first.
 NICE = 5
-#: One thread for each product, as workers have the cores; and no progress bars, which would be for a terminal.
+#: Environment of the process: one thread per matrix product, as workers have the cores; no progress bars of a terminal.
 ALONE = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "TQDM_DISABLE": "1"}
-#: Seconds before the end of its idle time from which a process is asked no more: it may end before it hears of it.
+#: Seconds before the end of its idle time in which a process gets no request: it may end before it reads one.
 MARGIN = 5.0
-#: Takes the share that is done, 0 to 1, and what is done now; raises where nobody waits any more.
+#: Takes the finished share, 0 to 1, and the current stage; raises where no reader waits any more.
 Watch = Callable[[float, str | None], None]
 Tell = Callable[[float, str], object]
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a process may take, and what its reader is told where it takes more, or dies.
+    """Limits of a process, and messages to its reader where it exceeds them or dies.
 
     Attributes
     ----------
     slow, large, ended
-        Where it takes too many seconds, where it needs more bytes of data, and where it has ended without an answer.
+        Message where the process takes too many seconds, needs too many bytes, or ends without an answer.
     seconds, memory
-        At most, of one request.
+        Most seconds and most bytes of data of one request.
     idle
-        Seconds that it waits for another request.
+        Seconds that the process waits for another request.
     """
 
     slow: str
@@ -59,14 +59,14 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Told:
-    """How far a process is."""
+    """Progress of a process."""
 
     share: float
     stage: str
 
 
 def ask_apart(module: str, request: object, watch: Watch, bounds: Bounds) -> Any:
-    """The answer of a process that is gone afterwards."""
+    """The answer of a new process, which ends afterwards."""
     apart = Apart(module, bounds)
     try:
         return apart.ask(request, watch)
@@ -75,9 +75,9 @@ def ask_apart(module: str, request: object, watch: Watch, bounds: Bounds) -> Any
 
 
 class Apart:
-    """A process that answers one request after the other: after the first, it has imported what takes seconds.
+    """A process that answers one request after the other: only before the first answer does it import slow packages.
 
-    It is ended where nobody waits for its answer any more, and ends by itself after `Bounds.idle` seconds without a request.
+    The process is killed where no reader waits for its answer any more, and ends after `Bounds.idle` seconds without a request.
     """
 
     def __init__(self, module: str, bounds: Bounds) -> None:
@@ -87,7 +87,7 @@ class Apart:
         self.end: Callable[[], object] = lambda: None
 
     def ask(self, request: object, watch: Watch) -> Any:
-        """The answer; raises the `Refusal` that the process sends, or what `watch` raises. One thread at a time."""
+        """The answer to a request; raises the `Refusal` that the process sends, or what `watch` raises. One thread at a time."""
         connection = self._started()
         try:
             connection.send(request)
@@ -104,7 +104,7 @@ class Apart:
         return answer
 
     def _started(self) -> Connection:
-        """The connection to the process that waits, or to a new one."""
+        """The connection to the waiting process, or to a new process."""
         connection = self._connection
         if (
             connection is not None
@@ -129,8 +129,8 @@ def _end(process: "subprocess.Popen[bytes]", connection: Connection) -> None:
 
 
 def start_apart(module: str, descriptor: int) -> "subprocess.Popen[bytes]":
-    """The process, which waits for a request."""
-    # In a session of its own: Ctrl-C in a terminal is the server's; it ends with the connection.
+    """Start the process, which waits for a request."""
+    # In a session of its own: Ctrl-C in a terminal stops the server, and the process ends with the connection.
     return subprocess.Popen(
         own_module(module, str(descriptor)),
         stdin=subprocess.DEVNULL,
@@ -142,7 +142,7 @@ def start_apart(module: str, descriptor: int) -> "subprocess.Popen[bytes]":
 
 
 def _answer(connection: Connection, watch: Watch, bounds: Bounds) -> Any:
-    """What the process sends at the end; until then, how far it is."""
+    """Wait for the answer of the process; pass its progress to `watch` until then."""
     deadline = monotonic() + bounds.seconds
     share, stage = 0.0, None
     while monotonic() < deadline:
@@ -173,9 +173,9 @@ def answer_apart(descriptor: str, work: Callable[[Any, Tell], object], bounds: B
 
 
 def _end_with(connection: Connection, working: threading.Event, looking: threading.Lock) -> None:
-    """Nothing is sent to this process while it works: what can be read then is the end of the connection.
+    """End this process when the connection closes. No request arrives during work: readable data then mean a closed connection.
 
-    The lock holds back the end of the work, after which the next request can be read, while the connection is looked at.
+    While the connection is polled, the lock delays the end of the work, after which the next request may arrive.
     """
     while True:
         working.wait()
@@ -186,7 +186,7 @@ def _end_with(connection: Connection, working: threading.Event, looking: threadi
 
 
 def keep_within(bounds: Bounds) -> None:
-    """Bound time and memory by the system, which does so even where compiled code lets no thread run."""
+    """Let the operating system limit time and memory: its limits hold even where compiled code lets no thread run."""
     os.nice(NICE)
     signal.alarm(bounds.seconds)
     resource.setrlimit(resource.RLIMIT_DATA, (bounds.memory, resource.getrlimit(resource.RLIMIT_DATA)[1]))
@@ -202,9 +202,9 @@ def _result(work: Callable[[], object], bounds: Bounds) -> object:
 
 
 class Turns:
-    """One process of a server works at a time, by the lock of a file that its processes share.
+    """Turns of a server's processes: one works at a time, by the lock of a file that they share.
 
-    `readers` threads of this process work or wait at once; `busy` is told to who comes beyond, or has waited too long.
+    `readers` threads of this process may work or wait at once; further readers and those who waited too long get `busy`.
     """
 
     def __init__(self, lock: Path, readers: int, busy: str, patience: float) -> None:
@@ -213,7 +213,7 @@ class Turns:
 
     @contextmanager
     def turn(self, job: Job) -> Iterator[None]:
-        """Wait for the turn and hold it within the context. Raises `Refusal` where there is none, or nobody waits any more."""
+        """Wait for the turn and hold it within the context. Raises `Refusal` where the turn does not come, or no reader waits any more."""
         with self.room.entered(), self._lock.open("w") as turn:
             deadline = monotonic() + self._patience
             while not locked(turn):

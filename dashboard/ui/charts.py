@@ -1,7 +1,7 @@
-"""Charts: the look that all figures share, the heat map of all heads with its still picture, and a figure with its caption on a page.
+"""Charts: layout shared by all figures, the heat map of all heads with its still picture, and a figure with its caption on a page.
 
-A still is an SVG that a page shows at once, in the place of a heat map, until the browser has what draws charts. Heights are in
-pixels, as a chart has one height; across it is as wide as its window, so there a still has shares of its width.
+A still is an SVG that a page shows in the place of a heat map until the browser has loaded the chart library. Heights are in
+pixels, as a chart has one height; a chart is as wide as its window, so widths of a still are shares of the chart's width.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,37 +25,37 @@ QUIET = "#868E96"
 LINE = "rgba(134,142,150,0.25)"
 #: Pixels of the texts of a chart and of its notes: --text-small and --text-tiny of assets/style.css.
 TEXT, NOTE = 12, 11
-#: Okabe and Ito, those that are seen on white and on black, with a darker purple: theirs is this grey in deuteranopia. Symbols differ too.
+#: Colours of Okabe and Ito that are visible on white and on black, with a darker purple, as theirs looks like `QUIET` in deuteranopia.
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#B5478F", QUIET)
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x-thin-open")
-#: From little to much, and from less to more with nothing in the middle.
+#: Colour scale of amounts, from little to much; `DIVERGING` is the scale of differences, palest at 0.
 RAMP = [(0, "#F1F5F9"), (0.4, "#9CC7E6"), (0.7, "#3F8FC9"), (1, "#00223D")]
-#: How many points or pairs lie somewhere: a hue of its own, as blue and vermillion are queries and keys.
+#: Colour scale of numbers of points or pairs: green, as blue and vermillion stand for queries and keys.
 DENSITY = [(0, "#D3EBD9"), (0.5, "#2F9A5B"), (1, "#06371B")]
 DIVERGING = [(0, "#7A3200"), (0.25, "#E9A06C"), (0.5, "#F4F4F4"), (0.75, "#79B4DB"), (1, "#00223D")]
-#: Viridis up to where it is lost on white: even steps of lightness, in every kind of colour vision. For charts that turn.
+#: Viridis without its light end, which is invisible on white: even steps of lightness for every colour vision. For charts that turn.
 STEPS = ("#440154", "#414487", "#2A788E", "#22A884", "#7AD151")
 Layout = dict[str, Any]
 #: A vertical axis of shares, from 0.
 SHARES: Layout = {"tickformat": ".0%", "showgrid": True, "rangemode": "tozero"}
-#: An entry of a legend shows its own alone, and once more all.
+#: A click on an entry of a legend shows its trace alone, a second click all traces.
 ISOLATES: Layout = {"itemclick": "toggleothers", "itemdoubleclick": False}
-#: Pixels beside a heat map that its colour bar takes at most, so that the map stands where its still stood; with a title more.
+#: Pixels reserved beside a heat map for its colour bar, so that the map has the place of its still; more for a bar with a title.
 BAR, BAR_WITH_TITLE = 72, 106
-#: Above this many heads a cell is too narrow for its number; it is there on hover.
+#: Most heads whose cells show their numbers: with more, a cell is too narrow, and hover alone shows the number.
 WRITTEN = 20
 _CONFIG: Any = {"displayModeBar": False, "showSendToCloud": False, "plotlyServerURL": ""}
-#: Most cells of a still: its text goes with the page.
+#: Most cells of a still, whose text the page contains.
 MOST_CELLS = 600
 #: Pixels of a still from the upper border to the line of the names of columns.
 _LINE = 6
-#: Pixels of a character of a still at most: texts that are wider than their cells are left out.
+#: Largest width in pixels of a character of a still: texts wider than their cells are left out.
 _WIDE = 7
 #: Pixels between two cells of a still.
 _GAP = 2
-#: On dark and on light cells, as plotly chooses; the lighter is that of charts.css. Brightness below which a cell is dark.
+#: Text colours on dark and on light cells, as plotly chooses them (the light one as in charts.css); brightness below which a cell is dark.
 _ON_DARK, _ON_LIGHT, _DARK = "#fff", "#101214", 128
-#: Of the names of rows and columns, as --quiet of style.css.
+#: Colour of the names of rows and columns, as --quiet of style.css.
 _NAME_INK = "#495057"
 _SVG = f'xmlns="http://www.w3.org/2000/svg" font-family="Roboto,sans-serif" font-size="{TEXT}" text-anchor="middle"'
 #: Characters of an SVG that a URL can hold.
@@ -66,7 +66,7 @@ Values = NDArray[np.float64]
 
 
 class DotGroup(NamedTuple):
-    """Heads of a chart that look alike: their title, which they are (layer, head), and plotly's marker of their dots."""
+    """Heads of a chart that look alike: their title, whether each head is one of them (layer, head), and plotly's marker of their dots."""
 
     title: str
     heads: NDArray[np.bool_]
@@ -76,9 +76,9 @@ class DotGroup(NamedTuple):
 def dot_groups(
     categories: NDArray[np.str_], titles: Mapping[str, str], colours: Sequence[str], *, size: int, without: str
 ) -> list[DotGroup]:
-    """Heads by category (layer, head), each with a colour and a symbol; first those `without` one, "", small and grey.
+    """Groups of heads by category (layer, head), with a colour and a symbol each; heads without one ("") come first, small and grey.
 
-    `titles` has the categories in the order of the colours; those of no head are left out.
+    `titles` has the categories in the order of the colours; categories without heads are left out. `without` is a title.
     """
     line = {"color": QUIET, "width": 1}
     every = [
@@ -104,11 +104,11 @@ def chart(
 ) -> list[object]:
     """The chart of a figure or of its JSON, and below it its caption; `data` is the URL of its numbers as CSV.
 
-    `of` names the sentences or tokens that its numbers are of, for a saved image, which has no page around it; empty for one
-    sentence and for what is no statistic. `elsewhere` says where on the page the numbers can be read as text, which no saved
-    image says.
-    A click in a chart that `opens` goes to the head it names. One that `turns` is of colours on white: on a dark page its
-    lightness is turned round.
+    `of` names the sentences or tokens of its numbers for a saved image, which has no page around it; empty for one sentence
+    and for numbers that are no statistic. `elsewhere` says where on the page the numbers are as text; a saved image leaves
+    this out.
+    A click in a chart that `opens` goes to the head at the click. A chart that `turns` has colours for white: on a dark page
+    its lightness is inverted.
     """
     saves: list[Any] = [_save_button(name, form) for form in ("png", "svg")]
     saves += [html.A("CSV", href=data, download="", title="Save the numbers as CSV")] if data else []
@@ -118,7 +118,7 @@ def chart(
     graph = Chart(figure=figure, config=_CONFIG, style={"height": f"{height}px"}, **named)
     classes = " ".join(["chart", *(["opens"] if opens else []), *(["turns"] if turns else [])])
     return [
-        # The room of the chart while the browser fetches what draws it: nothing below moves.
+        # Reserve the room of the chart while the browser loads the chart library: nothing below moves.
         html.Div(graph, id=name, className=classes, style={"minHeight": f"{height}px"}, **_named(label, of, elsewhere)),
         html.P(
             [
@@ -137,7 +137,7 @@ def _save_button(chart: str, form: str) -> html.Button:
 
 
 def _legend_keys(figure: go.Figure | Layout, name: str) -> list[html.Span]:
-    """What a keyboard presses instead of the entries of the legend, which are a picture; seen where it has the focus."""
+    """Buttons for a keyboard in place of the legend's entries, which are a picture; visible when they have the focus."""
     if not figure["layout"]["showlegend"]:
         return []
     keys = [_legend_key(name, unescape(trace["name"])) for trace in figure["data"] if _is_in_legend(trace)]
@@ -145,19 +145,19 @@ def _legend_keys(figure: go.Figure | Layout, name: str) -> list[html.Span]:
 
 
 def _is_in_legend(trace: Any) -> bool:
-    """Of a trace of plotly, or of its JSON."""
+    """Whether the legend has an entry for a trace of plotly, or for its JSON."""
     known = trace.to_plotly_json() if isinstance(trace, BaseTraceType) else trace
     return bool(known.get("name")) and known.get("showlegend") is not False
 
 
 def _legend_key(chart: str, title: str) -> html.Button:
-    """A trace is found by its name: for some models traces are left out, see `dashboard.web.special_names`."""
+    """Button that shows one trace alone. The browser finds the trace by name, as some models lack traces (`web.special_names`)."""
     shows: Any = {"data-chart": chart, "data-name": title, "aria-pressed": "false"}
     return html.Button(f"Only {title}", type="button", **shows)
 
 
 def _named(label: str, of: str, elsewhere: str) -> dict[str, Any]:
-    """The label for who does not see the chart, and what a saved image says."""
+    """Attributes: the label for a screen reader, and title and tokens for a saved image."""
     spoken = {"aria-label": f"{label}; {elsewhere}", "data-title": label} if elsewhere else {"aria-label": label}
     return {"role": "img"} | spoken | ({"data-of": of} if of else {})
 
@@ -173,8 +173,8 @@ def heat_map(
 ) -> go.Figure:
     """The figure of values (layer, head).
 
-    `written` is in the cells, `hover` in the tooltips. Diverging colours have nothing in the middle; reversed ones have
-    the most contrast where a number is small, as ranks are. Differences of shares are drawn in points.
+    `written` is in the cells, `hover` in the tooltips. `diverging` colours are palest at 0; `reverse` gives small numbers,
+    such as the first ranks, the darkest colours. Differences of shares are drawn in percentage points.
     """
     layers, heads = values.shape
     drawn = 100 * values if unit == "points" else values
@@ -197,12 +197,12 @@ def heat_map(
 
 
 def heat_map_height(layers: int) -> int:
-    """Pixels of a heat map of all heads."""
+    """Height in pixels of a heat map of all heads."""
     return 48 + 34 * layers
 
 
 def _colours(values: NDArray[np.float64], diverging: bool) -> dict[str, Any]:
-    """A diverging scale is symmetric around 0."""
+    """The colour scale of values; a diverging scale is symmetric around 0."""
     if not diverging:
         return {"colorscale": RAMP}
     most = float(np.nanmax(np.abs(values))) if np.isfinite(values).any() else 1.0
@@ -210,7 +210,7 @@ def _colours(values: NDArray[np.float64], diverging: bool) -> dict[str, Any]:
 
 
 def layout(x: Mapping[str, Any], y: Mapping[str, Any], *, zooms: bool = False, **more: Any) -> Layout:
-    """The layout of a figure with these axes; `title` of an axis is a text. A reader zooms by dragging where it `zooms`."""
+    """The layout of a figure with these axes; `title` of an axis is a text. Where it `zooms`, a reader zooms by dragging."""
     drag: Layout = {"fixedrange": not zooms}
     base: Layout = {
         "template": "none",  # plotly's own is 7 kB in every figure
@@ -238,7 +238,7 @@ def axis(title: str = "", **more: Any) -> Layout:
         "showline": False,
         "ticks": "",
         "automargin": True,
-        "ticklabeloverflow": "allow",  # every label is measured otherwise, a tenth of the time of a chart
+        "ticklabeloverflow": "allow",  # without it plotly measures every label, a tenth of the drawing time of a chart
         "color": QUIET,
         "fixedrange": True,
     }
@@ -246,7 +246,7 @@ def axis(title: str = "", **more: Any) -> Layout:
 
 
 def layers_across(layers: int, beside: float = 0.4) -> Layout:
-    """The horizontal axis of a figure by layer, with so much room before the first and after the last."""
+    """The horizontal axis of a figure by layer, with room of `beside` layers before the first and after the last."""
     span = [-beside, layers - 1 + beside]
     return {"tickprefix": "L", "dtick": every(layers), "range": span}
 
@@ -257,7 +257,7 @@ def layers_down(layers: int) -> Layout:
 
 
 def colour_bar(unit: str) -> Layout:
-    """What the colours are; shares as per cent, their differences as points with a sign."""
+    """The colour bar of a unit; shares in per cent, their differences in percentage points with a sign."""
     shares = {"%": ".0%", "points": "+"}
     title = "" if unit == "%" else unit
     return {
@@ -270,7 +270,7 @@ def colour_bar(unit: str) -> Layout:
 
 
 def colour_bar_above(unit: str) -> Layout:
-    """The same, lying above the chart: beside it, it would take a third of a narrow window."""
+    """The colour bar as a row above the chart: beside it, the bar would take a third of a narrow window."""
     lying = {"orientation": "h", "x": 0.5, "xanchor": "center", "y": 1, "yanchor": "bottom", "len": 0.9}
     bar = colour_bar(unit)
     return bar | lying | {"title": bar["title"] | {"side": "top"}}
@@ -282,7 +282,7 @@ def names(layers: int, heads: int) -> list[list[str]]:
 
 
 def every(count: int, most: int = 24) -> int:
-    """Steps between the ticks of so many numbers, so that there are not too many."""
+    """Step between the ticks of `count` numbers, so that there are at most `most` ticks."""
     return -(-count // most)
 
 
@@ -301,7 +301,7 @@ def square(figure: go.Figure) -> go.Figure:
 
 
 class Still(NamedTuple):
-    """A still as the browser gets it: the URL of its SVG, and its place in the chart, from the top."""
+    """A still for the browser: the URL of its SVG, and its place in the chart."""
 
     src: str
     left: int
@@ -329,7 +329,7 @@ def still_of(figure: go.Figure | dict[str, Any], height: int) -> Still | None:
 
 
 class _Cells(NamedTuple):
-    """Colours of cells (row, column) with what is written in them, and their place: from the top, and their height."""
+    """Colours and texts of cells (row, column), and in pixels their distance from the top and their height."""
 
     colours: list[list[str]]
     texts: Any
@@ -338,7 +338,7 @@ class _Cells(NamedTuple):
 
 
 def _cell_colours(heat: Any, values: Values) -> list[list[str]]:
-    """The colour of each cell; none where it has no value."""
+    """The colour of each cell; "none" for a cell without a value."""
     low = float(np.nanmin(values)) if heat.zmin is None else heat.zmin
     high = float(np.nanmax(values)) if heat.zmax is None else heat.zmax
     shares = np.clip((values - low) / (high - low if high > low else 1), 0, 1)

@@ -1,4 +1,4 @@
-"""Controls of a page, each of which writes one field of the link; the (i) that explains what is chosen; and the ruler of a long sentence,
+"""Controls of a page, each of which writes one field of the link; the (i) that explains a choice; and the ruler of a long sentence,
 a strip of all its tokens or words with the window on it.
 """
 
@@ -16,9 +16,9 @@ from store.schema.model import RATIOS, Statistic
 from store.schema.pictures import NORMALIZATIONS, PROJECTIONS, ViewName
 from store.text import WINDOW, Window
 
-#: Of a choice among words, names or numbers of the data: no browser translates its options, or what is chosen of them.
+#: Attributes of a choice among words, names or numbers of the data: no browser translates its options and chosen values.
 OF_DATA: Any = {"attributes": {name: {"translate": "no"} for name in ("option", "pill")}}
-#: How the text of a search is matched.
+#: Kinds of match of a search -> their titles.
 MATCHES = {"token": "token", "prefix": "prefix", "phrase": "phrase", "lemma": "lemma"}
 #: Attribute of a button that opens Help or the tour, by the id of the dialog (assets/web/keyboard.mjs).
 OPENS = "data-help"
@@ -42,7 +42,7 @@ def info(name: str, text: str) -> html.Button:
 
 
 def control_rows(*rows: Any) -> list[Any]:
-    """Rows of many controls; a narrow window shows the first, and the others once its reader wants them."""
+    """Rows of many controls; a narrow window shows the first row, and the others when its reader opens them."""
     more = html.Details(html.Summary("All controls"), className="more-controls")
     return [html.Div([*rows], className="control-rows"), more]
 
@@ -60,7 +60,7 @@ def sorting_title(title: str, href: str, what: str, kind: str = "number", *, is_
 
 
 def neighbour(arrow: str, title: str, href: str) -> html.A:
-    """A link with an arrow to what stands beside what is shown."""
+    """A link with an arrow to the neighbour of the shown sentence or item."""
     named: Any = {"title": title, "aria-label": title, FOLLOWED: ""}
     return html.A(arrow, href=href, className="neighbour", **named)
 
@@ -77,7 +77,7 @@ def other_sentences(own: int, count: int, href: Callable[[int], str]) -> html.Na
 
 
 def random_sentence(own: int, count: int) -> int:
-    """Another sentence, by strides that come to each of `count` sentences before one is repeated.
+    """Another sentence, one stride further: strides reach each of `count` sentences before they repeat one.
 
     The corpus is in the order of hashes: a stride is as random as a draw, and a page is the same for every reader.
     """
@@ -87,7 +87,7 @@ def random_sentence(own: int, count: int) -> int:
 
 
 def statistic_info(statistic: str, ratios: Mapping[str, Statistic] = RATIOS) -> html.Button:
-    """The (i) of a statistic or of one of the mixing ratios: what it means, its formula, the paper it is from."""
+    """The (i) of a statistic or of one of the mixing ratios: its meaning, its formula and its paper."""
     known = STATISTICS.get(statistic) or ratios[statistic]
     return info(known.title, f"{known.meaning} {known.formula} ({known.paper}).")
 
@@ -98,7 +98,7 @@ def normalization_info(normalization: str) -> html.Button:
 
 
 def explained(control: object, about: html.Button) -> html.Div:
-    """A control with the (i) of what it stands at."""
+    """A control with the (i) of its chosen value."""
     return html.Div([control, about], className="explained")
 
 
@@ -120,7 +120,7 @@ def choice(
     disabled: bool = False,
     of_data: bool = False,
 ) -> dmc.Select:
-    """One of a few values of a field of the link."""
+    """A choice among a few values of a field of the link."""
     data = [{"value": option, "label": title} for option, title in options.items()]
     return dmc.Select(
         id={"choose": field, "by": by},
@@ -132,7 +132,7 @@ def choice(
         disabled=disabled,
         allowDeselect=False,
         searchable=len(data) > 12,
-        clearSearchOnFocus=True,  # else what is typed is searched for after the chosen title, and nothing is found
+        clearSearchOnFocus=True,  # else typed letters are appended to the chosen title, and the search finds nothing
         maxDropdownHeight=420,
         comboboxProps={"width": "max-content", "position": "bottom-start"},
         **(OF_DATA if of_data else {}),
@@ -140,12 +140,12 @@ def choice(
 
 
 def switch(field: str, label: str, on: bool) -> dmc.Switch:
-    """A field of the link that is on or off; the table of fields (`dashboard.web.state`) says the value when on."""
+    """A field of the link that is on or off; the table of fields (`dashboard.web.state`) has its value when on."""
     return dmc.Switch(id={"toggle": field, "by": "control"}, label=label, checked=on, size="xs", className="switch")
 
 
 def text_input(field: str, label: str, placeholder: str, value: str | None, width: int) -> dmc.TextInput:
-    """A field of a typed text, taken at Enter or when it is left."""
+    """A field for a typed text, which counts at Enter or when the field loses the focus."""
     return dmc.TextInput(
         id={"choose": field, "by": "own"},
         label=label,
@@ -160,7 +160,7 @@ def text_input(field: str, label: str, placeholder: str, value: str | None, widt
 def number(
     field: str, label: str, value: float | None, low: float, high: float, step: float, **options: Any
 ) -> dmc.NumberInput:
-    """A number of the link, empty without one; `options` are properties of the control."""
+    """A field for a number of the link, empty without a value; `options` are properties of the control."""
     return dmc.NumberInput(
         id={"choose": field, "by": "number"},
         label=label,
@@ -170,7 +170,7 @@ def number(
         step=step,
         size="xs",
         w=104,
-        debounce=600,  # a redraw amid typing would take letters away; steps by the arrows wait for it too
+        debounce=600,  # a redraw during typing would remove letters; steps by the arrows wait too
         decimalSeparator=".",
         allowedDecimalSeparators=[".", ","],  # many readers write a comma; without it 0,3 became 03
         **options,
@@ -178,7 +178,7 @@ def number(
 
 
 def head_choices(state: LinkState, layers: int, heads: int) -> list[object]:
-    """Layer and head, on a page that shows all heads."""
+    """Choices of layer and head, on a page that shows all heads."""
     of_layer, of_head = ({str(index): str(index) for index in range(count)} for count in (layers, heads))
     return [
         choice("layer", "Layer", of_layer, str(state.layer), 70, by="heads", of_data=True),
@@ -192,7 +192,7 @@ def statistic_choice(field: str, label: str, options: Mapping[str, str], value: 
 
 
 def search_controls(state: LinkState, matched: Iterable[Within]) -> html.Div:
-    """What is searched for, and how it is matched."""
+    """The field of a search, and the choice of its kind of match."""
     matches = {match: MATCHES[match] for match in matched}
     return html.Div(
         [_search_box(state.q), choice("within", "Match", matches, state.within, 108)],
@@ -206,14 +206,14 @@ def _search_box(q: str | None) -> dmc.TextInput:
         label="Search",
         placeholder="movie, then Enter",
         value=q or "",
-        debounce=True,  # at Enter or when it is left: a redraw amid typing would take letters away
+        debounce=True,  # at Enter or when the field loses the focus: a redraw during typing would remove letters
         size="xs",
         w=130,
     )
 
 
 def view_choices(view: str, views: list[str]) -> list[object]:
-    """Projection, normalisation and dimensions; every option is an existing view, as similar to the shown one as possible."""
+    """Choices of projection, normalisation and dimensions; every option is the existing view that is most similar to the shown one."""
     shown = ViewName.parse(view)
     existing = [ViewName.parse(name) for name in views]
 
@@ -229,7 +229,7 @@ def view_choices(view: str, views: list[str]) -> list[object]:
 
 
 def _most_similar(part: str, titles: Mapping[Any, str], shown: ViewName, existing: list[ViewName]) -> dict[str, str]:
-    """For each value of a part of a view's name: the view with it that differs least from the shown one, and its title."""
+    """Options of a part of a view's name: for each value the existing view with it that differs least from the shown view -> its title."""
     options = {}
     for value, title in titles.items():
         having = [view for view in existing if getattr(view, part) == value]
@@ -248,22 +248,22 @@ class TokenRuler(BrowserComponent):
     Parameters
     ----------
     id
-        Of the control of a field: its value is the first token.
+        Id of the control of a field, whose value is the first token of the window.
     value
-        What the link says; None where the window is chosen by the page.
+        Value in the link; None where the page chooses the window.
     label
-        What a screen reader calls it.
+        Name for a screen reader.
     first, size, tokens
-        The first token of the window, how many a window has, and how many tokens there are.
+        The first token of the window, tokens of a window, and tokens of the sentence.
     shades
-        How dark each part of the strip is, 0 to 100, from the first token to the last; empty of a strip of one shade.
+        How dark each part of the strip is, 0 to 100, from the first token to the last; empty for a strip of one shade.
     """
 
     properties = ("id", "value", "label", "first", "size", "tokens", "shades")
 
 
 def rulers_of(*rows: html.Div) -> html.Div:
-    """The rows of `ruler`."""
+    """A block of several rows, each from `ruler`."""
     return html.Div([*rows], className="rulers")
 
 
@@ -276,7 +276,7 @@ def ruler(
     shades: Sequence[int] = (),
     about: bool = True,
 ) -> html.Div:
-    """A strip of all tokens with what it shows in words, and an (i) about it; `value` is what the field of the link holds."""
+    """A strip of all tokens with a text on its window, and an (i); `value` is the value of the link's field."""
     said: list[Any] = [*text, *([" ", info("the windows", _ABOUT)] if about else [])]
     strip = TokenRuler(
         id={"choose": field, "by": "ruler"},

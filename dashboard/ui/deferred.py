@@ -1,7 +1,7 @@
-"""What a page waits for: parts that are filled once the page is painted, and jobs that a reader starts or waits for.
+"""Deferred content of a page: parts that are filled once the page is painted, and jobs that a reader starts or waits for.
 
-A part is a skeleton of its size, and moves nothing when it is filled; one that was computed before is on the page at once. A job
-has a line of text until it is done. Both say how far the work is (`work.py`), can be cancelled, and are asked for again.
+A part has a skeleton of its size, so that filling it moves nothing; a part that was computed before is on the page at once. A job
+has a line of text until it is done. Both show their progress (`work.py`), can be cancelled, and can be requested again.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -25,50 +25,50 @@ from dashboard.web.special_names import in_names_of
 from dashboard.web.state import LinkState
 from store import Corpus
 
-#: Pixels of a row of a table and of a line of text.
+#: Height in pixels of a row of a table and of a line of text.
 ROW, LINE = 30, 24
-#: What each element of a wait is, in its id beside the part and the name of the wait: the content of a part, or of a job; the
-#: line on how far it is, its clock and Cancel; what a screen reader says of a part; what asks again for a job, and for a part.
+#: Kind of each element of a wait, in its id beside the part and the name of the wait: content of a part or of a job; line of
+#: progress, its clock and Cancel; text for a screen reader; elements that request a job, or a part, again.
 CONTENT, JOB = "content", "job"
 STATE, CLOCK, CANCEL, STATUS = "state", "clock", "cancel", "said"
 LATER_CLOCK, RETRY, RETRY_CLOCK, RETRY_PLACE = "later", "again", "retry", "retried"
-#: Milliseconds between two updates of the progress, as most work ends before the first; and until a page asks again for what a
-#: busy server could not give.
+#: Milliseconds between two updates of the progress (most work ends before the first), and before a page repeats a request that
+#: a busy server refused.
 TICK, LATER_PAUSE = 300, 2_000
 CANCELLED = "This was cancelled before it was computed."
-#: Fields of a link that every part depends on, beside its own.
+#: Fields of a link that every part depends on, besides the part's fields.
 OF_EVERY_PART = ("model", "snapshot", "other")
-#: The store whose change fetches the page again.
+#: Id of Dash's store whose change fetches the page again.
 RELOADED = "reloaded"
 T = TypeVar("T")
-#: The content of a part of a link.
+#: Computes the content of a part at a link.
 Compute = Callable[[Context], list[object]]
-#: What fills the place of a job.
+#: Computes the content of a job.
 Work = Callable[[Context, Job], list[object]]
-#: The context of a link in the address bar, with the snapshot that its tab shows.
+#: Reads the context of the link in the address bar, with the snapshot that the browser's tab shows.
 ReadLink = Callable[[Text | None, Text | None, Shown | None], Context]
 
 
 @dataclass(frozen=True)
 class DeferredPart:
-    """A part by its name in ids, with its title after "Computing".
+    """A part that is filled after the page: its name in ids, and its title, which follows the word "Computing".
 
     Attributes
     ----------
     compute
-        Its content. What takes long in it calls `dashboard.ui.work.watched`, to be cancelled.
+        Makes its content. Long loops use `dashboard.ui.work.watched`, so that they can be cancelled.
     fields
         Fields of a link that its long work depends on: another value cancels the wait.
     height, narrow, middle
-        Pixels that are reserved for it, in a window as narrow as a telephone, and in one between, where a page has one column.
+        Reserved height in pixels: in a wide window, in one as narrow as a telephone, and in one between, with a single column.
     outline
-        Its content without what takes long, where the skeleton is not just rows of a table, lines of text or a box.
+        Makes the skeleton from the quick parts of its content; None for a skeleton of the `shape` alone.
     shape
-        What the skeleton looks like: rows of a table, lines of text or the box of a chart.
+        Shape of the skeleton: rows of a table, lines of text or the box of a chart.
     reloads
         Whether the page is fetched again once it is computed.
     ready
-        Whether it can be computed at once, where that does not depend on whether it was computed before.
+        Whether the part can be computed with the page; None: only if it was computed before.
     """
 
     name: str
@@ -85,17 +85,17 @@ class DeferredPart:
 
     @property
     def kind(self) -> WorkKind:
-        """The job that computes it."""
+        """The kind of the job that computes the part."""
         return WorkKind(self.name, f"Computing {self.title} ...", CANCELLED, None, (*OF_EVERY_PART, *self.fields))
 
 
 def of_corpus(compute: Callable[[Corpus, LinkState], list[object]]) -> Compute:
-    """The content of a part that depends on the corpus and the state of a link alone."""
+    """`compute` as a function of the context, for a part that depends on the corpus and the state of a link alone."""
     return lambda context: compute(context.corpus, context.state)
 
 
 def deferred(context: Context, part: DeferredPart, *, ready: bool | None = None) -> html.Div:
-    """The part where it was computed before, or where it is `ready`; else its skeleton."""
+    """The content of a part that was computed before or is `ready`; else its skeleton."""
     corpus, state = context.corpus, context.state
     if ready is None:
         ready = part.ready(corpus, state) if part.ready else was_computed(corpus, state, part)
@@ -104,18 +104,18 @@ def deferred(context: Context, part: DeferredPart, *, ready: bool | None = None)
 
 
 def _reserved(part: DeferredPart) -> dict[str, str]:
-    """Its height in windows of each kind (assets/waiting.css)."""
+    """CSS variables with the reserved heights of a part (assets/waiting.css)."""
     narrow = part.narrow or part.height
     return {"--height": f"{part.height}px", "--middle": f"{part.middle or narrow}px", "--narrow": f"{narrow}px"}
 
 
 def was_computed(corpus: Corpus, state: LinkState, part: DeferredPart) -> bool:
-    """Whether the same part of a link was computed for a page that waited for it, not too long ago."""
+    """Whether the part of a link was computed for an earlier page and the cache still notes this."""
     return current_cache().find(corpus, _key(state, part)) is not None
 
 
 def keep_computed(corpus: Corpus, state: LinkState, part: DeferredPart) -> None:
-    """Keep that the part of a link was computed: the next page has it at once."""
+    """Note in the cache that the part of a link was computed: the next page has it at once."""
     current_cache().get(corpus, _key(state, part), lambda: True)
 
 
@@ -124,7 +124,7 @@ def _key(state: LinkState, part: DeferredPart) -> Hashable:
 
 
 def waiting(corpus: Corpus, link: LinkState, part: DeferredPart) -> html.Div:
-    """The skeleton, what is computed, and Cancel; a callback replaces it by the content."""
+    """The skeleton with the title of the part and Cancel; a callback replaces it by the content."""
     name = new_name()
     state = html.Div(f"Computing {part.title} ...", id=element_id(STATE, part.name, name), className="state")
     busy: Any = {"aria-busy": "true", "data-fields": " ".join(part.kind.fields)}
@@ -140,7 +140,7 @@ def waiting(corpus: Corpus, link: LinkState, part: DeferredPart) -> html.Div:
 
 
 def job_place(kind: WorkKind, height: int = 0, skeleton: list[Any] | tuple[Any, ...] = ()) -> html.Div:
-    """The placeholder of what a job makes, of at least this height."""
+    """The placeholder of a job's content, of at least this height."""
     name = new_name()
     waits = [
         html.Div(html.P(kind.waiting), id=element_id(STATE, kind.place, name), role="status"),
@@ -165,7 +165,7 @@ def _clock(place: str, wait: str) -> dcc.Interval:
 
 
 def uncomputed(part: DeferredPart, wait: str, sentence: str) -> html.Div:
-    """Why the part is not there, and a button that computes it again."""
+    """Why the part was not computed, and a button that computes it again."""
     again = dmc.Button("Try again", id=element_id(RETRY, part.name, wait), size="compact-xs", variant="default")
     alert = dmc.Alert([*with_commands(sentence), " ", again], color="orange", variant="light")
     clock = dcc.Interval(id=element_id(RETRY_CLOCK, part.name, wait), disabled=True)
@@ -173,7 +173,7 @@ def uncomputed(part: DeferredPart, wait: str, sentence: str) -> html.Div:
 
 
 def postponed(part: DeferredPart, wait: str, sentence: str) -> html.Div:
-    """What keeps the part waiting, on its skeleton; the page asks again by itself, or at once where its reader wants it."""
+    """The reason for the delay on the skeleton of a part; the page asks again by itself, or at once on a click."""
     again = dmc.Button("Ask now", id=element_id(RETRY, part.name, wait), size="compact-xs", variant="default")
     clock = dcc.Interval(id=element_id(RETRY_CLOCK, part.name, wait), interval=LATER_PAUSE, max_intervals=1)
     state = html.Div([html.Div(asks_again(sentence), className="state"), again, clock], className="wait")
@@ -185,23 +185,23 @@ def postponed(part: DeferredPart, wait: str, sentence: str) -> html.Div:
 
 
 def _not_done(reason: str, kind: WorkKind, href: str) -> list[object]:
-    """Why the place of a job is not filled, and a link that starts it again."""
+    """Why a job has no result, and a link that starts the job again."""
     again = [" ", html.A(kind.again, href=href)] if kind.again else []
     return [dmc.Alert([*with_commands(reason), *again], color="orange", variant="light")]
 
 
 def asks_again(reason: str) -> str:
-    """What keeps a page waiting, without the advice to try again: the page does."""
+    """The reason for the delay without the advice to try again, as the page tries again by itself."""
     return f"{reason.partition(' Try again')[0]} This page asks again by itself."
 
 
 def arrived(title: str) -> str:
-    """What a screen reader says of a part that is there now; of what its title waits for, such as a model, nothing more."""
+    """Text of a screen reader when a part is filled: its title, without a clause such as `, once the model is loaded`."""
     return f"Ready: {title.partition(', once')[0]}."
 
 
 def progress_lines(progress: Progress) -> list[object]:
-    """How far a job is, with a bar where its share is known."""
+    """The progress of a job, with a bar where the finished share is known."""
     line = html.P(progress.sentence)
     if progress.share is None:
         return [line]
@@ -209,7 +209,7 @@ def progress_lines(progress: Progress) -> list[object]:
 
 
 def element_id(kind: str, part: Any, wait: Any) -> dict[str, Any]:
-    """The id of an element by its part and its wait, or of any by Dash's wildcards."""
+    """The id of an element by its part and its wait; with Dash's wildcards, of any element."""
     return {"deferred": part, "is": kind, "wait": wait}
 
 
@@ -224,9 +224,9 @@ def register(
     works: Mapping[WorkKind, Work],
     opened: Callable[[Context], Context] = lambda context: context,
 ) -> None:
-    """Add the callbacks. They find a wait by its name: another process of the server may be the one that works.
+    """Add the callbacks. They find a wait by its name, as another process of the server may do the work.
 
-    `opened` is the context of a page as it opens, as a part may be asked for before the browser has completed a bare link.
+    `opened` completes the context of a bare link: a request for a part may come before the browser has completed the link.
     """
 
     def read(pathname: Text | None, search: Text | None, shown: Shown | None) -> Context:
@@ -309,7 +309,7 @@ def _fill_jobs(
     ) -> list[object]:
         kind, work = _known(works, wanted)
         try:
-            if is_cancelled:  # while the page waited to ask again
+            if is_cancelled:  # its reader cancelled while the page waited to ask again
                 raise ReaderLeft(kind.cancelled)
             with served_store.service(Jobs).job(wanted.wait, kind) as job:
                 context = read(pathname, search, shown)
@@ -324,7 +324,7 @@ def _fill_jobs(
 
 
 def _ask_later(wanted: PartWait, reason: str, times: int) -> None:
-    """Say what keeps the page waiting for a job, and let it ask again; its skeleton and Cancel stay."""
+    """Show why a job is delayed, and let the page ask again; skeleton and Cancel stay."""
     set_props(element_id(STATE, wanted.deferred, wanted.wait), {"children": [html.P(asks_again(reason))]})
     set_props(element_id(LATER_CLOCK, wanted.deferred, wanted.wait), {"max_intervals": times})
 

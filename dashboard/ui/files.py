@@ -1,4 +1,4 @@
-"""Tables as files to be saved: CSV and Parquet, with the models, the corpus and the snapshot that the numbers are of."""
+"""Tables as files: CSV and Parquet, with the models, the corpus and the snapshot of their numbers."""
 
 import gzip
 from codecs import BOM_UTF8
@@ -33,25 +33,25 @@ if TYPE_CHECKING:
 #: The format of a file in its URL.
 FORM = "<any(csv, parquet):form>"
 MIMETYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
-#: The served store among the extensions of an application.
+#: Key of the served store among the extensions of an application.
 SERVED_STORE = "headscape.served_store"
 FULL = (
     "The server's temporary folder has no room for so large a file. Choose fewer tokens or a single head, "
     "or ask who runs the server to free space there."
 )
-#: Columns by name; those of text have a dtype of text or object, also where there are no rows.
+#: Columns by name; columns of text have a dtype of text or object even without rows.
 Table = Mapping[str, NDArray[np.generic]]
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """What numbers are of, by keys of the store: a key stays the same as long as the numbers do."""
+    """Models, corpus and snapshot of numbers, by keys of the store: a key stays the same as long as the numbers do."""
 
     models: tuple[str, ...]
     corpus: str
     snapshot: str
-    #: Which numbers are of which sentences, where that is not all the same.
+    #: Sentences of the numbers in words, where some numbers cover only a part; else empty.
     sentences: str = ""
 
     @classmethod
@@ -68,7 +68,7 @@ class Provenance:
 
     @property
     def stem(self) -> str:
-        """The end of a file's name. It needs no corpus: the key of a model is a hash of its corpus too."""
+        """The end of a file's name. It names no corpus, as the key of a model is a hash of its corpus too."""
         names = self.models if len(self.models) <= 2 else [f"{len(self.models)}-models"]
         return "-".join([*names, self.snapshot])
 
@@ -110,7 +110,7 @@ def _both_models(own: Corpus, other: Corpus, *, subtracts: bool) -> str:
 
 
 def large_file(parts: Iterator[Table], name: str, form: str) -> Response:
-    """As `file`, of many rows: the server makes one at a time. Raises `Refusal` where too many readers wait."""
+    """A file with many rows, see `file`: the server writes one such file at a time. Raises `Refusal` where too many readers wait."""
     with _served_store().files.turn(reader_left):
         return file(_for_reader(parts), name, form)
 
@@ -121,8 +121,8 @@ def file(parts: Iterator[Table], name: str, form: str, others: Sequence[str] = (
     The file itself names them too: Parquet in its metadata, CSV in a last column. `others` are models that the URL does
     not name.
 
-    It is written as a whole before the first byte is sent: a reader who reads slowly takes up no thread, and a large
-    one lies on the disk meanwhile.
+    The whole file is written before the first byte is sent, so that slow readers occupy no thread; a large file is on the
+    disk meanwhile.
     """
     content: IO[bytes] = SpooledTemporaryFile(_served_store().file_memory)  # noqa: SIM115  # closed when it has been sent
     compressed = form == "csv" and bool(request.accept_encodings.quality("gzip"))
@@ -157,7 +157,7 @@ def _served_store() -> ServedStore:
 
 
 def _provenance(others: Sequence[str]) -> Provenance:
-    """Every URL of a file names a snapshot and a model, or two."""
+    """The provenance of the file at the URL of the request, which names a snapshot and one or two models."""
     parts = dict(request.view_args or {})
     models = [parts[part] for part in ("model", "other") if part in parts] + list(others)
     return Provenance.of(_served_store().snapshot(parts["snapshot"]), models)
@@ -176,7 +176,7 @@ def _write(parts: Iterator[Table], provenance: Provenance, form: str, into: IO[b
 
 
 def _for_reader(parts: Iterator[Table]) -> Iterator[Table]:
-    """The parts, as long as the reader is there."""
+    """The parts, until the reader leaves. Raises `ReaderLeft`."""
     for part in parts:
         if reader_left():
             raise ReaderLeft
@@ -186,7 +186,7 @@ def _for_reader(parts: Iterator[Table]) -> Iterator[Table]:
 def named(parts: Iterator[Table], provenance: Provenance) -> Iterator[Table]:
     """The tables with a last column that names the provenance of every row.
 
-    Spreadsheets and most CSV readers would take a comment line for the header. A column stays with its rows when files are
+    Spreadsheets and most CSV readers would take a comment line as the header. A column stays with its rows when files are
     sorted, cut or joined, and compresses to almost nothing.
     """
     for part in parts:
@@ -234,7 +234,7 @@ def _texts(column: NDArray[np.generic]) -> "pyarrow.StringArray":
 
 
 def _safe_texts(column: NDArray[np.generic]) -> "pyarrow.StringArray":
-    """The texts, an apostrophe before those that begin like a formula; each different text is looked at once."""
+    """The texts, with an apostrophe before texts that begin like a formula; each distinct text is examined once."""
     from pyarrow import compute
 
     coded = _texts(column).dictionary_encode()

@@ -13,15 +13,15 @@ from dashboard.ui.markup import Tree
 from dashboard.ui.text import capital
 from store import Corpus
 
-#: Pixels of a drawing.
+#: Width and height in pixels of a drawing.
 WIDTH, HEIGHT = 168, 44
-#: The lines at which queries stand above keys, in drawings of attention.
+#: Heights of queries (above) and keys (below) in drawings of attention.
 _ABOVE, _BELOW = 8, 36
 
 
 @dataclass(frozen=True)
 class Term:
-    """A term as a list names it, what it means, and for an (i) its formula and where it is from, where it has one."""
+    """A term: its title in a list, its meaning, and for an (i) its formula and source, where it has them."""
 
     title: str
     meaning: str
@@ -31,7 +31,7 @@ class Term:
 _FIRST_TOKEN = Term(
     "first token", "Every token can attend to the first one: a head that finds nothing else often attends there."
 )
-#: Terms in the order in which one needs the other.
+#: Terms in an order in which each needs only earlier terms.
 TERMS: Mapping[str, Term] = {
     "token": Term("token", "A piece of the text that the model reads: a word, a part of a word, or a mark."),
     "wordpiece": Term("wordpiece", "A rare word is cut into several pieces that occur often. Each piece is a token."),
@@ -93,9 +93,9 @@ TERMS: Mapping[str, Term] = {
 
 
 def term(name: str, written: str = "", known: Term | None = None) -> html.Button:
-    """A term within a text, as it is written there: underlined, with its explanation on click, hover and focus (assets/web/popover.mjs).
+    """A term within a text, spelt as `written`: underlined, with its explanation on click, hover and focus (assets/web/popover.mjs).
 
-    `known`: the term as it is for the model of the page, see `terms_of`.
+    `known`: the definition for the model of the page, see `terms_of`.
     """
     known = known or TERMS[name]
     explained: Any = {"data-info": known.meaning} | ({"data-drawing": name} if name in DRAWINGS else {})
@@ -103,13 +103,13 @@ def term(name: str, written: str = "", known: Term | None = None) -> html.Button
 
 
 def defined(name: str, *more: str) -> str:
-    """A term as the beginning of a text behind an (i): its title, what it means, and its formula; then what is `more` to say."""
+    """The text behind an (i): title, meaning and formula of a term, then the sentences `more`."""
     known = TERMS[name]
     return " ".join([f"{capital(known.title)}: {known.meaning}", *filter(None, [known.formula]), *more])
 
 
 def terms_of(corpus: Corpus) -> dict[str, Term]:
-    """The terms as they are for a model: one whose tokenizer puts nothing before a text has a first token instead."""
+    """The terms for a model; where its tokenizer puts no token before a text, the first token replaces special tokens."""
     first = corpus.sentence_pieces(0)[0]
     return {**TERMS, **({} if first.special else {"special": _FIRST_TOKEN})}
 
@@ -139,7 +139,7 @@ def _words(texts: Sequence[str], y: float, kinds: Sequence[str] | None = None) -
 
 
 def _cells(x: float, y: float, shades: Iterable[int], kind: str) -> list[Tree]:
-    """The numbers of a vector as cells, each more or less full: 0 to 3."""
+    """The numbers of a vector as cells, each filled to a level of 0 to 3."""
     return [
         part
         for place, shade in enumerate(shades)
@@ -163,7 +163,7 @@ def _attention(weights: Mapping[tuple[int, int], float], keys: int = 6) -> list[
 
 
 def _arc(start: float, stop: float, text: str) -> list[Tree]:
-    """From a word to another, with a number at its top."""
+    """An arc from one word to another, with a number at its top."""
     middle = (start + stop) / 2
     curve = f"M{start} 30Q{middle} 6 {stop} 30"
     return [["path", {"d": curve, "className": "ink hollow"}], _word(middle, 11, text)]
@@ -172,7 +172,7 @@ def _arc(start: float, stop: float, text: str) -> list[Tree]:
 _PIECES = ("un", "watch", "able")
 _ROW = (20, 62, 104, 146)
 
-#: Term -> what is drawn of it; the others are words alone.
+#: Term -> its drawing; other terms have none.
 DRAWINGS: Mapping[str, Sequence[Tree]] = {
     "token": _words(("the", "film", "was", "fine", "."), 13),
     "wordpiece": [_word(84, 14, "unwatchable"), *_words(_PIECES, 22)],
@@ -206,7 +206,7 @@ DRAWINGS: Mapping[str, Sequence[Tree]] = {
 
 
 def symbols() -> Tree:
-    """All drawings once, for a page to use where it shows them."""
+    """All drawings as symbols of one SVG; `drawing` refers to them."""
     box = f"0 0 {WIDTH} {HEIGHT}"
     every = [["symbol", {"id": drawing_id(name), "viewBox": box}, *parts] for name, parts in DRAWINGS.items()]
     return ["svg", {"width": 0, "height": 0, "aria-hidden": "true", "className": "term-drawings"}, *every]

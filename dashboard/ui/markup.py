@@ -1,8 +1,8 @@
-"""What a page is made of: its parts, what stands for what the store does not have yet, components of our own, plain HTML as one, tables.
+"""Markup of pages: their parts, messages for numbers that the store lacks, our own components, plain HTML as one component, tables.
 
 Dash has no public way to declare a component without a build step: a class of ours in Python has a function of the same name
-in assets/headscape.mjs. What Dash reads of a class is private, and stands here alone. Plain HTML becomes one component, as
-Dash subscribes each of its own to every change of the page, hundreds in a table.
+in assets/headscape.mjs. The class attributes that Dash reads are private; only this module sets them. Plain HTML becomes one
+component, as Dash subscribes each of its own components to every change of the page, hundreds in a table.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -25,18 +25,18 @@ from store.repository.ingest_status import IngestProgress
 
 #: The part of the id of a line that follows the ingest; `pages.py` fills it as often as a tab asks for newer snapshots.
 UNDER_WAY = "under-way"
-#: Its value on page Store, which also says where no ingest runs.
+#: Value of this part of the id on page Store, whose line also says that no ingest runs.
 STORE = "store"
 RUN = "Run `headscape ingest`."
-#: What a reader is told instead while an ingest runs, which may not be one that makes what is missing.
+#: Sentence instead of `RUN` while an ingest runs, which may not make the missing part.
 SHOWN_ONCE_MADE = "This part is shown once an ingest has published it."
-#: An element is [tag, properties, *children]; a text is itself. `LINK` goes to another page without leaving this one.
+#: An element is [tag, properties, *children]; a text is a str. The tag `LINK` goes to another page without reloading.
 Tree = Any
 LINK = "link"
-#: Attribute of an anchor that is a link as Dash's own is, with properties that Dash's has not.
+#: Attribute of an anchor that acts like `dcc.Link`, with properties that `dcc.Link` lacks.
 FOLLOWED = "data-followed"
 HTML = "dash_html_components"
-#: Class of what leads on to what a server makes: a published page leaves it out (dashboard/published/markup.py).
+#: Class of links to content that a server computes: a published page leaves them out (dashboard/published/markup.py).
 FURTHER = "further"
 #: Attributes of a component that are not properties of its element.
 _AVAILABLE = ("available_properties", "available_wildcard_properties")
@@ -47,7 +47,7 @@ _NOTHING: Mapping[str, str | None] = MappingProxyType({})
 class Page:
     """Parts of a page around the one canvas that all pages share.
 
-    `notices` are sentences about what of the link could not be followed.
+    `notices` are sentences on fields of the link that could not be followed.
     """
 
     above: list[object] = field(default_factory=list)
@@ -64,7 +64,7 @@ def without_picture(running: IngestProgress | None, title: str) -> Page:
 
 def problem(error: Exception) -> dmc.Alert:
     """Why a part of a page, or the page, cannot be shown."""
-    for_one_reader()  # the next one may get it
+    for_one_reader()  # the next reader may get the part
     sentence, _ = sentence_for(error)
     return dmc.Alert(with_commands(sentence), color="red", title="This cannot be shown", className="problem")
 
@@ -72,7 +72,7 @@ def problem(error: Exception) -> dmc.Alert:
 def unmade(
     running: IngestProgress | None, missing: str, remedy: str = RUN, afterwards: str = SHOWN_ONCE_MADE
 ) -> list[object]:
-    """What is not there, and how to get it: while an ingest runs, which may be making it, no second one can begin.
+    """The missing part and how to get it; the ingest under way instead, as it may make the part and no second ingest can begin.
 
     `afterwards` stands in place of `remedy` while an ingest runs.
     """
@@ -84,7 +84,7 @@ def unmade(
 
 @dataclass(frozen=True)
 class Unmade:
-    """What is not there, how to get it, and the ingest under way, which may be making it."""
+    """A part that the store lacks, how to get it, and the ingest under way, which may make it."""
 
     missing: str
     remedy: str
@@ -92,23 +92,23 @@ class Unmade:
 
     @classmethod
     def of(cls, error: NotIngested, running: IngestProgress | None) -> "Unmade":
-        """What the store says of it."""
+        """The missing part and the remedy that an error of the store names."""
         return cls(error.missing, error.remedy, running)
 
     @property
     def text(self) -> list[object]:
-        """The same in words, see `unmade`."""
+        """Why there are no numbers and what to do, as sentences; see `unmade`."""
         return unmade(self.running, self.missing, self.remedy)
 
 
 def unmade_line(what: Unmade) -> html.P:
-    """The same as a line of its own, below a heading."""
+    """A paragraph below a heading: why there are no numbers and what to do."""
     line: list[Any] = what.text
     return html.P(line, className="unmade")
 
 
 def ingest_state(running: IngestProgress | None) -> list[object]:
-    """The ingest that runs now, with its stage, the time left and a bar; or that none runs."""
+    """The running ingest with its stage, the remaining time and a bar; or a sentence that none runs."""
     if running is None:
         return [html.P("No ingest is running.")]
     share = running.share
@@ -117,15 +117,15 @@ def ingest_state(running: IngestProgress | None) -> list[object]:
 
 
 def under_way(running: IngestProgress | None, place: object) -> object:
-    """What the part of a page with the id `place` says of the ingest."""
+    """Content on the running ingest for the component with the id `place`."""
     return ingest_state(running) if place == {UNDER_WAY: STORE} else stage_line(running)
 
 
 class BrowserComponentMeta(ComponentMeta):
-    """Adds to a class what Dash reads of it, from its `properties`."""
+    """Adds to a class the attributes that Dash reads, made from its `properties`."""
 
     def __new__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> Any:
-        """The class, with the attributes that Dash expects a generated class to have."""
+        """Make the class with the attributes that Dash expects of a generated class."""
         names = list(attributes.get("properties", ()))
         private = {
             "_namespace": "headscape",
@@ -141,7 +141,7 @@ class BrowserComponentMeta(ComponentMeta):
 
 
 class BrowserComponent(Component, metaclass=BrowserComponentMeta):
-    """A component whose JavaScript is `window.headscape.NAME`. None stands for a property that is not given."""
+    """A component whose JavaScript is `window.headscape.NAME`. A property that is None counts as not given."""
 
     properties: tuple[str, ...] = ()
 
@@ -152,7 +152,7 @@ class BrowserComponent(Component, metaclass=BrowserComponentMeta):
 class Chart(BrowserComponent):
     """Dash's `dcc.Graph`, drawn once it is near the window, else when the browser rests (assets/web/chart.mjs).
 
-    `still` is what stands there until then (`charts.py`).
+    `still` is the picture in its place until then (`charts.py`).
     """
 
     properties = ("id", "figure", "config", "style", "still", "clickData", "selectedData")
@@ -164,7 +164,7 @@ class Markup(BrowserComponent):
     Parameters
     ----------
     id
-        Dash id; no element has it.
+        Dash id; no HTML element has this id.
     tree
         The elements and texts, one after the other.
     """
@@ -173,9 +173,9 @@ class Markup(BrowserComponent):
 
 
 def condensed(children: Any, place: str) -> list[Any]:
-    """The same children, neighbours that are plain HTML as one Markup, also inside of those that are not.
+    """The children, with neighbours of plain HTML joined into one Markup, also inside components that are not plain.
 
-    A chart without an id and every Markup get one from where they stand below `place`, so that the browser can change
+    A chart without an id and every Markup get an id from their position below `place`, so that the browser can change
     their properties alone (assets/web/follow.mjs). The label of a control is Markup too: a browser may translate it
     (assets/web/markup.mjs).
     """
@@ -190,7 +190,7 @@ def _run(plain: bool, run: list[Any], place: str) -> list[Any]:
 
 
 def _inside(component: Component, place: str) -> Component:
-    """A component that is not plain, its children condensed."""
+    """A copy of a component that is not plain, with condensed children."""
     inner = copy(component)
     if isinstance(getattr(inner, "children", None), list | tuple | Component):
         inner.children = condensed(inner.children, place)
@@ -220,14 +220,14 @@ def title_of(children: Any) -> str:
 
 
 def _written(node: Any) -> str:
-    """The text of a component; that of a `Markup`, which the picture fills, is left out."""
+    """The text of a component; the text of a `Markup`, which the picture fills, is left out."""
     if not isinstance(node, Component):
         return str(node)
     return "".join(map(_written, flat(getattr(node, "children", None))))
 
 
 def _is_plain(node: Any) -> bool:
-    """Nothing but HTML, texts and links, and nothing that a callback names: its id would be a dict."""
+    """Whether a node holds only HTML, texts and links, and no component of a callback, whose id would be a dict."""
     if not isinstance(node, Component):
         return True
     if not (node._namespace == HTML or isinstance(node, dcc.Link)) or isinstance(getattr(node, "id", None), dict):
@@ -246,28 +246,28 @@ def tree(node: Any) -> Tree:
 
 
 def properties_of(node: Component) -> dict[str, Any]:
-    """The properties that an element was given: `to_plotly_json` looks for all 40 that it may have, in ten times as long."""
+    """The given properties of an element. `to_plotly_json` looks for all 40 possible properties and takes ten times as long."""
     return {name: value for name, value in vars(node).items() if name[0] != "_" and name not in _AVAILABLE}
 
 
 def further(*content: Any) -> html.Span:
-    """A part of a text that leads on to what a server makes."""
+    """A part of a text with links to content that a server computes."""
     return html.Span(list(content), className=FURTHER)
 
 
 def heading(titles: Sequence[str], numbers: Collection[str] = ()) -> html.Thead:
-    """One row of titles; those of `numbers` are aligned as numbers are."""
+    """The heading of a table: a row of titles; titles in `numbers` are aligned as numbers."""
     return html.Thead(html.Tr([html.Th(title, className="number" if title in numbers else None) for title in titles]))
 
 
 def scrolling(content: Component, label: str, kind: str = "scroll") -> html.Div:
-    """What may be larger than the page in a box of its own, which a keyboard scrolls and a screen reader names."""
+    """A box for content larger than the page, which a keyboard scrolls and a screen reader names."""
     named: Any = {"aria-label": label}
     return html.Div(content, className=kind, tabIndex=0, role="region", **named)
 
 
 def file_links(files: str, what: str, path: str, query: Mapping[str, str | None] = _NOTHING) -> html.P:
-    """Links to `what` as CSV and as Parquet; `files` begins the URLs of a corpus, `path` is the route's without its ending."""
+    """Links to `what` as CSV and as Parquet; `files` begins the URLs of a corpus, `path` is the route without its ending."""
     csv, parquet = (
         html.A(form, href=file_href(files, f"{path}.{form}", query), download="") for form in ("csv", "parquet")
     )
@@ -275,25 +275,25 @@ def file_links(files: str, what: str, path: str, query: Mapping[str, str | None]
 
 
 def file_href(files: str, path: str, query: Mapping[str, str | None] = _NOTHING) -> str:
-    """The URL of a file; `files` begins it (`http.data_link`), `path` is the route's; parameters that are None or empty are left out."""
+    """The URL of a file from `files` (`http.data_link`) and the route `path`; parameters that are None or empty are left out."""
     written = urlencode({name: value for name, value in query.items() if value})
     return f"{files}/{path}" + (f"?{written}" if written else "")
 
 
 def stacked_table(titles: Sequence[str], rows: Sequence[Sequence[object]], numbers: Collection[str] = ()) -> html.Table:
-    """The table; columns named in `numbers` are aligned as numbers are."""
+    """A table that a narrow window shows as lists; columns named in `numbers` are aligned as numbers."""
     body = html.Tbody([html.Tr(_cells(titles, row, numbers)) for row in rows])
     return html.Table([heading(titles, numbers), body], className="rows stacked")
 
 
 def stacked_cells(titles: Sequence[str], rows: Sequence[Sequence[Any]], numbers: Collection[str] = ()) -> html.Table:
-    """The table of cells that are made already; in a narrow window a row is a list of them, each with its title."""
+    """A table of finished cells; a narrow window shows a row as a list of cells, each with its title."""
     body = html.Tbody([titled_row(titles, row) for row in rows])
     return html.Table([heading(titles, numbers), body], className="rows stacked")
 
 
 def titled_row(titles: Sequence[str], cells: Sequence[Any]) -> html.Tr:
-    """A row of a stacked table whose heading is another one, each cell with the title that it has in a narrow window."""
+    """A row of a stacked table, each cell with its title in a narrow window, which may differ from the heading."""
     return html.Tr([_titled(*cell) for cell in zip(titles, cells, strict=True)])
 
 

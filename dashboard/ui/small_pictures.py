@@ -8,18 +8,18 @@ import numpy as np
 from dash import html
 from numpy.typing import NDArray
 
-#: Pixels of a token's line, and of the space in which lines of attention run.
+#: Pixels: height of a token's line, and width of the space for lines of attention.
 LINE, ACROSS = 20, 44
 #: Smallest attention weight that is drawn as a line.
 LEAST_WEIGHT = 0.05
 #: Characters of a drawing that a URL can hold.
 _SAFE = " =/:,"
-#: Share from which on it is written into its part of a bar.
+#: Smallest share that is written into its part of a bar.
 WRITTEN = 0.12
 
 
 def share_bar(shares: Mapping[str, float], kind: str = "part") -> html.Div:
-    """Shares by name as one bar; the colours of its parts are those of the classes `KIND-0`, `KIND-1`, ..."""
+    """Shares by name as one bar; its parts have the CSS classes `KIND-0`, `KIND-1`, ..., which colour them."""
     parts = [
         html.Span(
             f"{100 * share:.0f}%" if share >= WRITTEN else None,
@@ -35,13 +35,13 @@ def share_bar(shares: Mapping[str, float], kind: str = "part") -> html.Div:
 
 
 def signed_bar(share: float) -> html.Div:
-    """A bar from the middle, -1 to 1: to the right where it is above 0."""
+    """A bar for a share from -1 to 1, from the middle: to the right above 0, to the left below."""
     bar: Any = html.Span(className="lifts" if share >= 0 else "lowers", style={"width": f"{50 * abs(share):.1f}%"})
     return html.Div(bar, className="signed-bar")
 
 
 def bar_legend(names: Sequence[str], kind: str = "part") -> html.P:
-    """The names of the parts of bars of that kind, with their colours."""
+    """A legend with the names and colours of the parts of bars of a kind."""
     chips: list[Any] = [
         html.Span([html.Span(className=f"part {kind}-{number}"), name], className="chip")
         for number, name in enumerate(names)
@@ -52,7 +52,7 @@ def bar_legend(names: Sequence[str], kind: str = "part") -> html.P:
 def sentence_lines(tokens: Sequence[str], drawn: Mapping[str, NDArray[np.floating]]) -> html.Div:
     """The tokens of a sentence twice, left as queries and right as keys, with lines from one to the other.
 
-    `drawn` has by their class the weights (query_token, key_token) that lines are drawn of, the uppermost last.
+    `drawn` maps CSS classes of lines to the weights (query_token, key_token) that they show, the uppermost last.
     """
     height = LINE * len(tokens)
     lines = [

@@ -1,4 +1,4 @@
-"""Numbers, units and names as a person reads them."""
+"""Numbers, units and names in a form for people."""
 
 import re
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ def spell(value: float, unit: str) -> str:
 
 
 def decimal(value: float, digits: int = 2, sign: str = "-") -> str:
-    """A number with so many digits and a real minus (U+2212), as the axes of charts have it; `+` writes every sign."""
+    """A number with `digits` decimals and a real minus (U+2212), as on the axes of charts; `sign` "+" writes every sign."""
     return f"{value:{sign}.{digits}f}".replace("-", "−")
 
 
@@ -34,23 +34,23 @@ def with_unit(number: str, unit: str) -> str:
 
 
 def unbroken(text: str) -> str:
-    """A text that no line is broken in, such as a number and its unit."""
+    """A text without line breaks, such as a number and its unit."""
     return text.replace(" ", "\u00a0")
 
 
 def in_brackets(relation: str) -> str:
-    """What a grammar calls a relation, as it follows the label; empty where the label is of another scheme."""
+    """The grammatical name of a relation in brackets, to follow its label; empty where the label is of another scheme."""
     return f" ({RELATION_TITLES[relation]})" if relation in RELATION_TITLES else ""
 
 
 def with_commands(sentences: str) -> list[str | html.Code]:
-    """Sentences for a page: what stands in backticks, as in a terminal, is set as code."""
+    """Sentences for a page: text in backticks is set as code."""
     parts = sentences.split("`")
     return [html.Code(part) if number % 2 else part for number, part in enumerate(parts) if part]
 
 
 def naming(text: str, *names: str) -> list[Any]:
-    """A text whose names of the data, such as those of models and relations, are elements that no browser translates."""
+    """A text in which names from the data, such as names of models and relations, are elements that no browser translates."""
     known = "|".join(map(re.escape, sorted(filter(None, names), key=len, reverse=True)))
     parts = re.split(rf"(?<!\w)({known})(?!\w)", text) if known else [text]
     return [html.Bdi(part) if number % 2 else part for number, part in enumerate(parts) if part]
@@ -77,7 +77,7 @@ def span(low: float, high: float, unit: str) -> str:
 
 
 def in_interval(low: float, high: float, digits: int = 1) -> str:
-    """What stands after a number: ` (0.2 to 0.4)`; empty where its interval is not known, as of one sentence."""
+    """The interval after a number: ` (0.2 to 0.4)`; empty where it is unknown, as for a single sentence."""
     return f" ({low:.{digits}f} to {high:.{digits}f})" if low == low else ""
 
 
@@ -106,7 +106,7 @@ def significant(numbers: Iterable[float]) -> list[float]:
 def model_names(snapshot: Snapshot) -> dict[str, str]:
     """Key of every finished model -> "model on corpus": a model may be in a store with several corpora.
 
-    The end of a corpus' key, which no person reads, stands only where two corpora have the same name.
+    The hash at the end of a corpus' key is kept only where two corpora have the same name.
     """
     keys = {model["corpus"] for model in snapshot.models.values()}
     names = {key: key.rpartition("-")[0] or key for key in keys}
@@ -115,7 +115,7 @@ def model_names(snapshot: Snapshot) -> dict[str, str]:
 
 
 def sight(corpus: Corpus) -> str:
-    """What a reader must know of a model whose tokens do not see the whole sentence; empty of others."""
+    """A remark on a model whose tokens do not see the whole sentence; empty for other models."""
     masks, near = corpus.masks, [mask for mask in corpus.masks if mask.window is not None]
     later = " Tokens see no later token." if masks[0].causal else ""
     if not near:
@@ -126,29 +126,29 @@ def sight(corpus: Corpus) -> str:
 
 
 def all_of(corpus: Corpus, noun: str) -> str:
-    """The sentences or tokens that statistics of heads and layers are of: `40,000 sentences`."""
+    """Number of sentences or tokens that statistics of heads and layers are means over: `40,000 sentences`."""
     return many(_sizes(corpus, noun)[1], noun)
 
 
 def first_of(corpus: Corpus, noun: str) -> str:
-    """Those with vectors: `the first 7,800 of 40,000 sentences`; as `all_of` where all have them."""
+    """Sentences or tokens with vectors: `the first 7,800 of 40,000 sentences`; see `all_of` where all have vectors."""
     stored, counted = _sizes(corpus, noun)
     return many(stored, noun) if stored == counted else f"the first {stored:,} of {many(counted, noun)}"
 
 
 def every_of(corpus: Corpus, noun: str) -> str:
-    """As `first_of`, `all 4,000 sentences` where all have vectors."""
+    """Sentences or tokens with vectors, see `first_of`; `all 4,000 sentences` where all have vectors."""
     return first_of(corpus, noun) if has_part(corpus) else f"all {all_of(corpus, noun)}"
 
 
 def searched_tokens(corpus: Corpus, searched: int) -> str:
-    """The first tokens that something is computed from: `the first 200,000 of 1,000,000 tokens`, `all 2,000 tokens`."""
+    """The first tokens that a number is computed from: `the first 200,000 of 1,000,000 tokens`, `all 2,000 tokens`."""
     every = searched == corpus.counted_tokens
     return f"all {all_of(corpus, 'token')}" if every else f"the first {searched:,} of {all_of(corpus, 'token')}"
 
 
 def capital(text: str) -> str:
-    """The text with a capital at its beginning."""
+    """The text with a capital first letter."""
     return f"{text[:1].upper()}{text[1:]}"
 
 
@@ -158,17 +158,17 @@ def has_part(corpus: Corpus) -> bool:
 
 
 def of_first(corpus: Corpus) -> str:
-    """A sentence on which sentences have vectors; empty where all have them."""
+    """A remark that names the sentences with vectors; empty where all have them."""
     return f" Vectors are stored of {first_of(corpus, 'sentence')}." if has_part(corpus) else ""
 
 
 def kind_of_interval(corpus: Corpus, whole: bool = True) -> str:
-    """How intervals of statistics are found, of the whole corpus or of a part."""
+    """The method of statistics' intervals, for the whole corpus or a part."""
     return "from the variance between sentences" if whole and has_part(corpus) else "by bootstrap over sentences"
 
 
 def _sizes(corpus: Corpus, noun: str) -> tuple[int, int]:
-    """How many have vectors, and how many there are."""
+    """Number of sentences or tokens with vectors, and of all."""
     if noun == "sentence":
         return corpus.n_sentences, corpus.counted_sentences
     return corpus.n_tokens, corpus.counted_tokens

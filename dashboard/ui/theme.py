@@ -1,11 +1,11 @@
-"""Colours, once for Mantine, the canvas and the raster. Queries and keys differ in lightness as well as in hue."""
+"""Colours, shared by Mantine, the canvas and the raster. Queries and keys differ in lightness as well as in hue."""
 
 from collections.abc import Mapping, Sequence
 from colorsys import hls_to_rgb
 from typing import Literal
 
 Scheme = Literal["light", "dark"]
-#: Okabe-Ito blue and vermillion; lighter on dark, so that both keep 3:1 against their background. A contour keeps it against the points.
+#: Okabe-Ito blue and vermillion; lighter on dark, so that both have a contrast of 3:1 to their background. A contour has 3:1 to the points.
 PALETTE: Mapping[Scheme, Mapping[str, str]] = {
     "light": {
         "query": "#0072B2",
@@ -36,34 +36,34 @@ MANTINE = {
     "respectReducedMotion": True,
     "headings": {"fontWeight": "600"},
 }
-#: Colours of a number, from its lowest to its highest: lightness says how much, hue stays with the role.
+#: Colours of a number from the lowest to the highest: lightness shows the amount, hue stays with query or key.
 _STOPS: Mapping[Scheme, Mapping[str, tuple[str, ...]]] = {
     "light": {"query": ("#A9CCE8", "#0072B2", "#00223D"), "key": ("#F6C59B", "#D55E00", "#4A1D00")},
     "dark": {"query": ("#1F4C6B", "#56B4E9", "#DFF3FF"), "key": ("#6B3A14", "#FF9E64", "#FFEBDD")},
 }
-#: Colours of categories: of Okabe and Ito those that are seen on the background, and others as far from them as can be in
-#: every kind of colour vision. Each stands for one category; what is none of these is grey.
+#: Colours of categories: colours of Okabe and Ito that are visible on the background, and others as far from them as possible in
+#: every kind of colour vision. Each stands for one category; all further categories are grey.
 CATEGORIES: Mapping[Scheme, tuple[str, ...]] = {
     "light": ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6611CC", "#1A1B1E"),
     "dark": ("#56B4E9", "#FF9E64", "#2EC4A0", "#E6A0C8", "#F0C24B", "#7884F0", "#BB4433", "#F1F3F5"),
 }
 OTHER: Mapping[Scheme, str] = {"light": "#757A82", "dark": "#7B8088"}
-#: How many categories have a colour of their own.
+#: Number of categories with a colour of their own.
 COLOURED = len(CATEGORIES["light"])
-#: Colour of each label of heads, in the order of `store.kernels.heads.LABELS`; none is that of queries or keys.
+#: Colour of each label of heads, in the order of `store.kernels.heads.LABELS`; no label has the colour of queries or keys.
 LABEL_COLOURS = ("#56B4E9", "#009E73", "#5A6067", "#E69F00", "#CC79A7", "#7E57C2", "#998000")
-#: Colour of each kind of role, in the order of `dashboard.roles.shares.KINDS`; what is not explained is last.
+#: Colour of each kind of role, in the order of `dashboard.roles.shares.KINDS`; the last is for attention that is not explained.
 KIND_COLOURS = ("#7E57C2", "#56B4E9", "#009E73", "#E69F00", "#CC3311", "#998000", "#B4B8BE")
-#: Of lines of these kinds, by scheme: on white, fills of light colours would be under 3:1.
+#: Colour of a fill -> colour of its lines, by scheme: on white, light fills have a contrast below 3:1.
 KIND_LINES: Mapping[Scheme, Mapping[str, str]] = {
     "light": {"#56B4E9": "#2A8FD6", "#E69F00": "#C77700", "#998000": "#7A6600"},
     "dark": {},
 }
-#: Symbols beside these colours, in the same order.
+#: Symbols of dots with these colours, in the same order.
 DOT_SYMBOLS = ("circle", "diamond", "square", "star", "triangle-up", "triangle-down", "cross")
-#: Lightness (of HLS) of the colours of heads, taken in turn: neighbours in hue differ in it too.
+#: Lightness (of HLS) of the colours of heads, taken in turn: heads of neighbouring hues differ in lightness too.
 _LIGHTNESS: Mapping[Scheme, tuple[float, ...]] = {"light": (0.42, 0.3, 0.54), "dark": (0.62, 0.76, 0.52)}
-#: Codes of colours that a point can have; one more means that it has none.
+#: Number of colour codes of a point; the next code means no value.
 CODES = 255
 _MISSING: Mapping[Scheme, str] = {"light": "#B4B8BE", "dark": "#5A5E66"}
 
@@ -75,7 +75,7 @@ def rgb(colour: str) -> tuple[int, int, int]:
 
 
 def head_colours(heads: int) -> dict[str, list[str]]:
-    """A colour for every head by scheme, no two alike. Heads are named by number too: no twelve are told apart by everybody."""
+    """A colour for every head by scheme, no two alike. Pages name heads by number too, as nobody tells twelve colours apart surely."""
     return {
         scheme: [_head_colour(head / max(heads, 1), levels[head % len(levels)]) for head in range(heads)]
         for scheme, levels in _LIGHTNESS.items()
@@ -88,7 +88,7 @@ def _head_colour(hue: float, lightness: float) -> str:
 
 
 def ramp(kind: str, roles: Sequence[str] = ("query", "key")) -> dict[str, dict[str, list[str]]]:
-    """The colour of every code by scheme and role, for a `number` or a `category`; the last is that of no value."""
+    """The colour of every code by scheme and role, for a `number` or a `category`; the last is the colour of no value."""
     return {scheme: {role: [*_codes(kind, scheme, role), _MISSING[scheme]] for role in roles} for scheme in _STOPS}
 
 

@@ -1,6 +1,6 @@
-"""Work that a page or a part of it waits for: how far it is, and how its reader ends it.
+"""Work that a page or a part of it waits for: its progress, and how its reader cancels it.
 
-Progress is in small files, as any process of the server may be asked for it. `deferred.py` shows it on the page.
+Progress is in small files, as any process of the server may answer a request for it. `deferred.py` shows it on the page.
 """
 
 import json
@@ -21,7 +21,7 @@ from dashboard.web.processes import write_whole
 from dashboard.web.served_store import ServedStore
 
 T = TypeVar("T")
-#: Seconds between two notes of how far a job is.
+#: Seconds between two notes of a job's progress.
 PROGRESS_SECONDS = 0.1
 _NAME = re.compile(r"[0-9a-f]{16}")
 
@@ -33,15 +33,15 @@ class WorkKind:
     Attributes
     ----------
     place
-        The part of a page that it fills.
+        Name of the place on a page that the job fills.
     waiting
-        What a reader is told until it is their turn.
+        Message to a reader until it is their turn.
     cancelled
-        What a reader is told who pressed Cancel.
+        Message to a reader who pressed Cancel.
     again
-        The title of the link that starts it again; None where the page has a button for that.
+        The title of the link that starts the job again; None where the page has a button instead.
     fields
-        Fields of a link that it depends on: a link that changes one of them, or the page, ends it.
+        Fields of a link that the job depends on: a link that changes one of them, or the page, ends the job.
     """
 
     place: str
@@ -51,15 +51,15 @@ class WorkKind:
     fields: tuple[str, ...]
 
 
-#: The content of a page at a link.
+#: Job that makes the content of a page at a link.
 PAGE = WorkKind("page", "The server puts this page together.", "The reader has gone to another page.", None, ())
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a job is: what it does now, the share that is done, 0 to 1, and the seconds since it began.
+    """Progress of a job: its current stage, the finished share, 0 to 1, and the seconds since it began.
 
-    The share is None where nobody can say how much there is to do.
+    The share is None where the amount of work is unknown.
     """
 
     stage: str
@@ -68,13 +68,13 @@ class Progress:
 
     @property
     def left(self) -> float | None:
-        """Seconds that it will take, at this rate; None where too little is done to say."""
+        """Remaining seconds at the present rate; None where too little is done for an estimate."""
         share = self.share or 0
         return self.seconds * (1 - share) / share if share > 0.05 else None
 
     @property
     def sentence(self) -> str:
-        """What is done now, how far it is and the time left; how long it takes already where no share is known."""
+        """The stage, the share and the remaining time; without a known share, the stage and the time so far."""
         if self.share is None:
             return f"{self.stage}, {self.seconds:.0f} s so far."
         left = "" if self.left is None else f", about {max(1, round(self.left))} s left"
@@ -82,25 +82,25 @@ class Progress:
 
 
 class Job:
-    """Work that somebody waits for; this one is never ended and tells nobody."""
+    """Work that a reader waits for; this base class is never cancelled and reports to nobody."""
 
     def begin(self, stage: str) -> None:
-        """It is this reader's turn; `stage` says what begins."""
+        """Note that the reader's turn has come; `stage` names the work that begins."""
 
     def watch(self, share: float, stage: str | None = None) -> None:
-        """So much is done, 0 to 1, and what is done now, if that changes; raises where nobody waits any more."""
+        """Note the finished share, 0 to 1, and a new `stage`, if any; raises where no reader waits any more."""
 
     @property
     def reader_left_or_cancelled(self) -> bool:
-        """Whether nobody waits any more."""
+        """Whether the reader left or cancelled the job."""
         return False
 
 
 class RequestJob(Job):
-    """Work of a request that nobody is told of, such as a file; it ends where its reader has left."""
+    """Work of a request without reported progress, such as a file; it ends where its reader has left."""
 
     def watch(self, share: float, stage: str | None = None) -> None:  # noqa: ARG002
-        """Raises where the reader has left."""
+        """Raise `ReaderLeft` where the reader has left."""
         if self.reader_left_or_cancelled:
             raise ReaderLeft
 
@@ -118,15 +118,15 @@ class Jobs:
 
     @classmethod
     def of(cls, served_store: ServedStore) -> "Jobs":
-        """Those of a served store, in the folder of its server."""
+        """The jobs of a served store, in the folder of its server."""
         return cls(served_store.folder)
 
     def job(self, name: str, kind: WorkKind) -> "WatchedJob":
-        """The wait of a page; `name` is from `new_name`."""
+        """A job that a page waits for; `name` is from `new_name`."""
         return WatchedJob(self._folder, _checked(name), kind)
 
     def find(self, name: str) -> Progress | None:
-        """None where the job has not begun, or has ended."""
+        """Progress of a job; None where the job has not begun, or has ended."""
         try:
             noted = json.loads((self._folder / f"{_checked(name)}.progress").read_bytes())
         except FileNotFoundError:
@@ -134,20 +134,20 @@ class Jobs:
         return Progress(noted["stage"], noted["share"], max(0.0, time.time() - noted["began"]))
 
     def waiting(self, name: str) -> str:
-        """What a reader is told until it is their turn; empty where nobody waits for this job."""
+        """Message to a reader until it is their turn; empty where no reader waits for this job."""
         try:
             return (self._folder / f"{_checked(name)}.waits").read_text("utf-8")
         except FileNotFoundError:
             return ""
 
     def cancel(self, name: str) -> None:
-        """End a job that waits or works; one that has ended stays as it is."""
+        """Cancel a job that waits or works; no effect on an ended job."""
         if (self._folder / f"{_checked(name)}.waits").exists():
             write_whole(self._folder / f"{name}.cancel", b"")
 
 
 class WatchedJob(Job):
-    """Notes how far the job is, and ends it where its reader cancelled it or left. A context manager: afterwards no note stays."""
+    """A job with noted progress, which ends where its reader cancels it or leaves. A context manager: it removes the notes at exit."""
 
     def __init__(self, folder: Path, name: str, kind: WorkKind) -> None:
         self._folder, self._name, self._kind = folder, name, kind
@@ -172,7 +172,7 @@ class WatchedJob(Job):
             raise self._cancelled from error
 
     def begin(self, stage: str) -> None:
-        """Note when."""
+        """Note the time, the stage, and that the reader's turn has come."""
         self._began, self._stage = time.time(), stage
         write_whole(self._file("waits"), self._kind.waiting.encode())  # a lost request of the same page may have ended
         self._note(None)
@@ -196,7 +196,7 @@ class WatchedJob(Job):
 
     @property
     def _cancelled(self) -> Refusal:
-        return ReaderLeft(self._kind.cancelled)  # for those who wait for the same result
+        return ReaderLeft(self._kind.cancelled)  # for other readers who wait for the same result
 
     def _note(self, share: float | None) -> None:
         self._noted = time.time()
@@ -211,14 +211,14 @@ _CURRENT: ContextVar[Job | None] = ContextVar("job", default=None)
 
 
 def current_job() -> Job:
-    """The job that this thread works for; outside of any, one that ends where the reader of a request has left."""
+    """The job that this thread works for; by default a `RequestJob`, which ends where the reader of the request has left."""
     return _CURRENT.get() or RequestJob()
 
 
 def watched(items: Sequence[T], stage: str | None = None) -> Iterator[T]:
-    """The same items, for work on one after the other: the job says how far it is, and ends where nobody waits.
+    """The items, for work on one after the other: the current job notes its progress at each, and ends where no reader waits.
 
-    `stage` says what the work is, where it is not what began.
+    `stage` names the work, where it differs from the stage that began.
     """
     job = current_job()
     for number, item in enumerate(items):

@@ -1,1 +1,1 @@
-"""What every topic of the dashboard builds on: links, the cache, admission, errors, data routes, security, processes."""
+"""Common basis of all topics of the dashboard: links, the cache, admission, errors, data routes, security, processes."""

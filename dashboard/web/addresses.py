@@ -1,7 +1,7 @@
 """Addresses that flags name: where the server listens, which proxies it trusts, who may read `/metrics`.
 
-The server takes the word of trusted proxies on who the client is, and removes what all others claim. One proxy stands before
-the server: of several values in a header the last counts, which that proxy added.
+The server trusts headers of trusted proxies on the client, and removes the headers of all other senders. One proxy stands before
+the server: of several values in a header, the last counts, which this proxy added.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,25 +18,25 @@ import socket
 import stat
 from pathlib import Path
 
-#: Keys of the WSGI environment: the other end of the connection, whatever its headers say, and the client it speaks for.
+#: Keys of the WSGI environment: the other end of the connection, regardless of headers, and the client for whom it sends the request.
 PEER, CLIENT = "headscape.peer", "REMOTE_ADDR"
-#: The address of whoever is connected by a unix socket, also in flags.
+#: Address of every client of a unix socket, also in flags.
 UNIX = "unix"
-#: What the path of a unix socket follows in `--host`.
+#: Prefix of the path of a unix socket in `--host`.
 UNIX_PREFIX = "unix:"
-#: Beginnings of the keys of what proxies say of a client.
+#: Beginnings of the WSGI keys of headers in which proxies describe a client.
 FORWARDED = ("HTTP_X_FORWARDED_", "HTTP_FORWARDED")
-#: What a host may be, where one is refused.
+#: Advice on hosts in the message that refuses one.
 ADDRESSES = "Give 127.0.0.1 for this machine alone, or 0.0.0.0 for its networks."
 #: Bits of an address of IPv6 before the address of IPv4 that it stands for (RFC 4291, section 2.5.5.2).
 _MAPPED_BITS = 96
-#: Bytes of the path of a unix socket (unix(7)).
+#: Most bytes of the path of a unix socket (unix(7)).
 LONGEST_PATH = 107
 
 
 @dataclass(frozen=True)
 class AddressList:
-    """Networks, and perhaps unix sockets."""
+    """Networks, and optionally all clients of unix sockets."""
 
     networks: tuple[IPv4Network | IPv6Network, ...] = ()
     unix: bool = False
@@ -49,16 +49,16 @@ class AddressList:
             known = ip_address(address)
         except ValueError:
             return False
-        if isinstance(known, IPv6Address):  # a socket of IPv6 shows addresses of IPv4 so
+        if isinstance(known, IPv6Address):  # a socket of IPv6 gives addresses of IPv4 in this form
             known = known.ipv4_mapped or known
         return any(known in network for network in self.networks)
 
     def admits(self, environ: Mapping[str, Any]) -> bool:
-        """Whether a request comes from one of them: the connection, and the client for whom a proxy sends it."""
+        """Whether both the connection of a request and the client for whom a proxy sends it are in the list."""
         return environ.get(CLIENT, "") in self and peer_of(environ) in self
 
 
-#: This machine.
+#: Addresses of this machine.
 LOOPBACK = AddressList((ip_network("127.0.0.0/8"), ip_network("::1")))
 
 
@@ -68,12 +68,12 @@ def peer_of(environ: Mapping[str, Any]) -> str:
 
 
 def address_list(names: Iterable[str], *, flag: str) -> AddressList:
-    """The addresses and networks that a flag names; `unix` are all that connect by a unix socket.
+    """The addresses and networks that a flag names; `unix` stands for all clients of a unix socket.
 
     Raises
     ------
     ValueError
-        Where a name is none of these; its message names the flag.
+        Where a name is neither; the message names the flag.
     """
     stripped = [name.strip() for name in names if name.strip()]
     return AddressList(tuple(_network(name, flag) for name in stripped if name != UNIX), UNIX in stripped)
@@ -94,9 +94,9 @@ def _network(name: str, flag: str) -> IPv4Network | IPv6Network:
 
 
 def follow_proxies(server: "Flask", trusted: AddressList, identity: str = "") -> None:
-    """Apply X-Forwarded-For, -Proto and -Host of trusted proxies; remove every header of the kind that others send.
+    """Apply X-Forwarded-For, -Proto and -Host of trusted proxies; remove such headers from other senders.
 
-    `identity` is the header in which another proxy may name the person: the gate asks who is connected before it believes it.
+    `identity` is the header in which another proxy may name the person: the gate checks the connection before it trusts the header.
     """
     from werkzeug.middleware.proxy_fix import ProxyFix
 
@@ -120,7 +120,7 @@ def socket_path(host: str) -> Path | None:
 
 
 def bind_of(host: str, port: int) -> str:
-    """What gunicorn binds: host and port as in a URL, where an IPv6 address is in brackets, or the unix socket."""
+    """Address that gunicorn binds: host and port as in a URL, with an IPv6 address in brackets, or the unix socket."""
     if socket_path(host):
         return host
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
@@ -150,7 +150,7 @@ def _check_port(host: str, port: int) -> None:
 
 
 def _check_path(path: Path) -> None:
-    """A socket that nobody listens on is a server's that was killed: gunicorn replaces it."""
+    """Raise ValueError where the socket cannot be made. A socket without a listener is of a killed server: gunicorn replaces it."""
     if not path.is_absolute() or len(os.fsencode(path)) > LONGEST_PATH:
         raise ValueError(
             f"--host=unix:{path} is not an absolute path of at most {LONGEST_PATH} bytes. Choose another path."
@@ -175,6 +175,6 @@ def _is_listened_to(path: Path) -> bool:
             probe.connect(str(path))
         except ConnectionRefusedError:
             return False
-        except OSError:  # another user's
+        except OSError:  # the socket is another user's
             return True
     return True

@@ -1,4 +1,4 @@
-"""Admission: long work runs for one reader at a time, says its steps to whoever waits, and stops when its reader disconnects."""
+"""Admission: long work runs for one reader at a time, reports its steps to the reader, and stops when the reader disconnects."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -14,9 +14,9 @@ from flask import has_request_context, request
 
 from dashboard.web.errors import NotYet, ReaderLeft, Refusal
 
-#: Seconds between two checks whether the reader is still there.
+#: Seconds between two checks whether the reader is still connected.
 LOOK_SECONDS = 0.05
-#: Seconds that a reader waits for a turn, and with them a thread of the server.
+#: Seconds that a reader may wait for a turn; the reader holds a thread of the server meanwhile.
 PATIENCE = 20.0
 #: The WSGI key of waitress for a function that says whether the client has closed the connection.
 DISCONNECTED = "waitress.client_disconnected"
@@ -25,27 +25,27 @@ Tell = Callable[[str], None]
 
 
 class Meter:
-    """Counts readers in queues; this one counts nothing."""
+    """Counts readers in queues; this base class counts nothing."""
 
     def joined(self, queue: str) -> None:
-        """A reader waits for a turn."""
+        """Count a reader who begins to wait for a turn."""
 
     def began(self, queue: str, seconds: float) -> None:
-        """A reader has the turn, after so many seconds."""
+        """Count a reader who gets the turn after these seconds."""
 
     def left(self, queue: str) -> None:
-        """A reader waits no more, or the turn has ended."""
+        """Count a reader who stops waiting, or whose turn has ended."""
 
     def refused(self, queue: str) -> None:
-        """A reader found the queue full, or waited too long."""
+        """Count a reader who found the queue full, or waited too long."""
 
 
-_METER: ContextVar[Meter] = ContextVar("meter", default=Meter())  # noqa: B039  # it holds nothing
+_METER: ContextVar[Meter] = ContextVar("meter", default=Meter())  # noqa: B039  # a Meter has no state
 
 
 @contextmanager
 def metered_by(meter: Meter) -> Iterator[None]:
-    """Within the context this meter counts the readers of this thread."""
+    """Let a meter count the readers of this thread within the context."""
     token = _METER.set(meter)
     try:
         yield
@@ -59,20 +59,20 @@ def current_meter() -> Meter:
 
 
 class Room:
-    """Room for so many readers at once: whoever comes beyond is refused, and does not wait.
+    """Room for `most` readers at once: further readers are refused at once.
 
-    `busy` is the message to them; `name` is the queue's in the metrics, which do not count a room without one.
+    `busy` is the message to refused readers; `name` is the queue's name in the metrics, which do not count a room without a name.
     """
 
     def __init__(self, most: int, busy: str, *, name: str = "") -> None:
         self._most, self._busy, self._name = most, busy, name
         self._lock = Lock()
-        #: How many readers are in it.
+        #: Number of readers in the room.
         self.taken = 0
 
     @contextmanager
     def entered(self) -> Iterator[None]:
-        """Be in the room within the context. Raises `Refusal` where it is full."""
+        """Take a place in the room within the context. Raises `Refusal` where the room is full."""
         meter = current_meter() if self._name else Meter()
         with self._lock:
             if self.taken == self._most:
@@ -92,7 +92,7 @@ class WaitingLine:
     """A bounded queue of readers; the first has the turn.
 
     `busy` is the message to a reader who finds the queue full, or who has waited for `patience` seconds; `name` is the
-    queue's in the metrics.
+    queue's name in the metrics.
     """
 
     def __init__(self, most_waiting: int, busy: str, *, name: str = "others", patience: float = PATIENCE) -> None:
@@ -102,7 +102,7 @@ class WaitingLine:
 
     @property
     def waiting(self) -> int:
-        """How many readers wait for their turn."""
+        """Number of readers who wait for their turn."""
         return max(0, len(self._queue) - 1)
 
     @contextmanager
@@ -145,10 +145,10 @@ class WaitingLine:
 
 
 class FairWaitingLine:
-    """One reader has the turn at a time. However many requests a sender sends, others wait for one of them.
+    """A queue with one turn at a time. Of each sender only one request stands in the common queue, so senders take turns.
 
-    At most `most` wait or have the turn, and of one sender `of_sender`: each holds a thread of the server. `busy` and `busy_here`
-    are the messages to whoever comes beyond; `name` is the queue's in the metrics.
+    At most `most` requests wait or have the turn, and `of_sender` of one sender, as each holds a thread. `busy` and `busy_here`
+    are the messages to further requests; `name` is the queue's name in the metrics.
     """
 
     def __init__(self, most: int, of_sender: int, busy: str, busy_here: str, *, name: str) -> None:
@@ -160,7 +160,7 @@ class FairWaitingLine:
 
     @property
     def waiting(self) -> int:
-        """How many wait or have the turn."""
+        """Number of requests that wait or have the turn."""
         return self._room.taken
 
     @contextmanager
@@ -182,7 +182,7 @@ def _check_present(has_left: Callable[[], bool]) -> None:
 
 @contextmanager
 def cancelled_by(is_cancelled: Callable[[], bool]) -> Iterator[None]:
-    """Within the context the reader of this thread has left where `is_cancelled` says so, too."""
+    """Within the context, `reader_left` is also True where `is_cancelled` returns True."""
     token = _CANCELLED.set(is_cancelled)
     try:
         yield
@@ -191,7 +191,7 @@ def cancelled_by(is_cancelled: Callable[[], bool]) -> Iterator[None]:
 
 
 def reader_left() -> bool:
-    """Whether the reader cancelled what this thread does, or closed the connection of its request."""
+    """Whether the reader cancelled the work of this thread, or closed the connection of its request."""
     is_cancelled = _CANCELLED.get()
     if is_cancelled is not None and is_cancelled():
         return True
@@ -206,13 +206,13 @@ def client_disconnected(environ: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class Step:
-    """A step as one process tells another; the answer comes later."""
+    """Name of a step that one process sends to another before the answer."""
 
     title: str
 
 
 def _nobody(_step: str) -> None:
-    """Nobody waits."""
+    """Report a step to nobody."""
 
 
 _TELL: ContextVar[Tell] = ContextVar("tell", default=_nobody)
@@ -220,7 +220,7 @@ _TELL: ContextVar[Tell] = ContextVar("tell", default=_nobody)
 
 @contextmanager
 def steps_told_to(tell: Tell) -> Iterator[None]:
-    """Within the context this function is told every step of what this thread does."""
+    """Within the context, call `tell` with every step of this thread's work."""
     token = _TELL.set(tell)
     try:
         yield
@@ -229,5 +229,5 @@ def steps_told_to(tell: Tell) -> Iterator[None]:
 
 
 def current_tell() -> Tell:
-    """Who is told the steps of this thread; work that goes on in another thread takes it along."""
+    """The function that gets the steps of this thread; work that continues in another thread passes it on."""
     return _TELL.get()

@@ -1,7 +1,7 @@
-"""How our scripts get into a page: as modules, each under an address that names its content and is fetched once.
+"""Our scripts in a page: modules, each under a URL with a hash of its content, so that a browser fetches it once.
 
 Modules import each other by their relative paths. An import map in the page leads each path to its address, so that after an
-upgrade no browser puts an old module beside a new one. Links in the page have all of them fetched at once.
+upgrade no browser combines old and new modules. Links in the page make the browser fetch all modules at once.
 """
 
 import json
@@ -23,22 +23,22 @@ from dashboard.web.state import browser_table
 
 DASHBOARD = Path(__file__).parents[1]
 ASSETS = DASHBOARD / "assets"
-#: Files of the typeface in its package, by the name in their address; `assets/typeface.css` names them.
+#: Folder of the typeface in its package, and names of its files, as in `assets/typeface.css`.
 TYPEFACE = files("xstatic.pkg.roboto_fontface") / "data/fonts/roboto"
 FONTS = ("Roboto-Regular.woff2", "Roboto-Medium.woff2")
 #: The module that registers our components and callbacks with Dash.
 ENTRY = "/assets/headscape.mjs"
-#: The script that asks for the page, and shows its words, before all others have come.
+#: The script that fetches the page and shows its text before the other scripts have loaded.
 EARLY_PAGE = "early_page.js"
-#: Header by which a page knows the answers of its server, and whether the server was upgraded since (assets/web/session.mjs).
+#: Header by which a page recognises answers of its server, and notices an upgrade of the server (assets/web/session.mjs).
 VERSION = "Headscape-Version"
-#: Packages whose scripts a page fetches when it needs them.
+#: Packages whose scripts a page fetches on demand.
 SCRIPTS = ("dash", "dash-mantine-components", "plotly")
-#: Assets that the page names itself, where Dash would add a script for each.
+#: Assets that the page's HTML names; Dash adds no tag for them.
 NAMED = r"(color_scheme|early_page)\.js|\.mjs$|(notebook|published)\.css$"
-#: Folders and sheets that no page has: a notebook and a published site get them from `dashboard.notebook.modules`.
+#: Folders of modules that no page loads: notebooks and published sites get them from `dashboard.notebook.modules`.
 ELSEWHERE = ("notebook", "published")
-#: Dash starts when the modules have run: they are deferred, and this event comes after them.
+#: Starts Dash after the modules: they are deferred, and this event follows them.
 RENDERER = 'document.addEventListener("DOMContentLoaded", () => new DashRenderer());'
 IMPORT_MAP = re.compile(r'<script type="importmap">(.*?)</script>', re.DOTALL)
 
@@ -55,7 +55,7 @@ def _version(path: Path) -> str:
 
 @cache
 def version() -> str:
-    """What a page is made of: our files, and the versions of the packages with the others."""
+    """Hash of a page's scripts and styles: contents of our files, and versions of the packages of other scripts."""
     ours = [f"{path.name} {_version(path)}" for path in sorted(ASSETS.rglob("*.*"))]
     return sha256("\n".join([*ours, *map(metadata.version, SCRIPTS)]).encode()).hexdigest()[:12]
 
@@ -85,7 +85,7 @@ def import_map_hashes(app: Dash) -> list[str]:
 
 
 def register(server: Flask, _served_store: ServedStore) -> None:
-    """Let browsers keep what has its version in its address; Flask would have them ask for every script on every page."""
+    """Let browsers keep files whose URL has a version; by Flask's default they would revalidate every script on every page."""
     versions = modules()
 
     def keep_versioned(response: Response) -> Response:

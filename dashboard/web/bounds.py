@@ -1,4 +1,4 @@
-"""What a store has for the fields of a link: their bounds, and the models that can be shown beside one."""
+"""Bounds that a store sets for the fields of a link, and the models that can be shown beside the link's."""
 
 from collections.abc import Mapping
 
@@ -17,13 +17,13 @@ from store.features import Features
 from store.kernels.rules import roles_for
 from store.schema.pictures import JOINT
 
-#: Special tokens of a pair at most; each other wordpiece of a typed text takes a byte of the link, or more.
+#: Most special tokens of a typed pair; each other wordpiece takes at least one byte of the link.
 SPECIAL = 4
 Bounds = Mapping[Of, range | tuple[str, ...]]
 
 
 def bounds_of(snapshot: Snapshot, corpus: Corpus, page: str) -> Bounds:
-    """The bounds that the model and its corpus set, for a page; without those of a token set."""
+    """The bounds that the model and its corpus set for a page, without bounds of a token set."""
     longest = int(corpus.corpus_attributes["max_length"])
     return {
         Of.MODELS: tuple(snapshot.models),
@@ -46,17 +46,17 @@ def bounds_of(snapshot: Snapshot, corpus: Corpus, page: str) -> Bounds:
 
 
 def _directions(corpus: Corpus) -> tuple[str, ...]:
-    """From which sentence of a pair to which: where no token sees a later one, the first sentence attends to none of the second."""
+    """Directions of attention in a pair; where tokens see no later token, the first sentence cannot attend to the second."""
     return tuple(pair for pair in PAIRS if pair != "ab" or not corpus.masks[0].causal)
 
 
 def matches_of(corpus: Corpus) -> tuple[Within, ...]:
-    """How the text of a search can be matched in a corpus."""
+    """Kinds of match of a search that a corpus allows."""
     return tuple(match for match in WITHIN if corpus.has_words or match not in OF_WORDS)
 
 
 def feature_bounds(corpus: Corpus, features: Features, layer: int | None) -> Bounds:
-    """The bounds that a token set and the layer of its values set; of values there is no trial."""
+    """The bounds that a token set and, for values, their layer set; values have no trial picture."""
     return {
         Of.VALUE_LAYERS: tuple(map(str, value_layers(features))),
         Of.FEATURE_VIEWS: (*feature_views(features, layer), *([TRIAL] if layer is None else [])),
@@ -68,7 +68,7 @@ def feature_bounds(corpus: Corpus, features: Features, layer: int | None) -> Bou
 
 
 def comparable(snapshot: Snapshot, corpus: Corpus) -> list[str]:
-    """Keys of the other models of a snapshot that have as many layers and heads."""
+    """Keys of the other models of a snapshot with the same numbers of layers and heads."""
     others = [snapshot.corpus(name) for name in snapshot.models if name != corpus.name]
     return [other.name for other in others if (other.layers, other.heads) == (corpus.layers, corpus.heads)]
 
@@ -80,25 +80,25 @@ def on_same_corpus(snapshot: Snapshot, corpus: Corpus) -> list[str]:
 
 
 def compared_model(snapshot: Snapshot, corpus: Corpus, other: str | None) -> Corpus | None:
-    """The model that one is compared with: that of the key, by default the last ingested on the same corpus; None without one."""
+    """The model to compare with: `other`, by default the last ingested model on the same corpus; None where there is none."""
     name = other or next(iter(on_same_corpus(snapshot, corpus)), None)
     return snapshot.corpus(name) if name else None
 
 
 def short_name(corpus: Corpus) -> str:
-    """The last part of the model's name, and what tells it apart from another of that name."""
+    """The last part of the model's name; the title where this distinguishes models of the same name."""
     name = str(corpus.attributes["model_id"])
     return corpus.title if corpus.title != name else name.rpartition("/")[2]
 
 
 def names_of(own: Corpus, other: Corpus) -> tuple[str, str]:
-    """The names of two models; whole ones where their last parts are the same."""
+    """The names of two models; full titles where the short names are equal."""
     names = [short_name(model) for model in (own, other)]
     return (names[0], names[1]) if names[0] != names[1] else (own.title, other.title)
 
 
 def value_layers(features: Features) -> list[int]:
-    """Layers of whose values there is a picture."""
+    """Layers with a picture of their values."""
     views = (features.value_view(name) for name in features.value_views)
     return sorted({int(layer) for view in views for layer in view.attrs["layers"]})
 
@@ -116,7 +116,7 @@ def feature_panels(corpus: Corpus, features: Features, layer: int | None) -> tup
 
 
 def feature_columns(features: Features) -> tuple[str, ...]:
-    """Names of what tokens can be coloured by, without reading it."""
+    """Names of the columns that tokens can be coloured by; the columns are not read."""
     label = ("label",) if features.label_names else ()
     prediction = () if features.class_probability is None else ("prediction",)
     correct = ("correct",) if predicts_labels(features) else ()
@@ -132,7 +132,7 @@ def predicts_labels(features: Features) -> bool:
 
 
 def _other_models(snapshot: Snapshot, corpus: Corpus, page: str) -> list[str]:
-    """Models that the page can show beside the link's; another page keeps any that some page can."""
+    """Models that the page can show beside the link's; where the page names none, all that some page can show."""
     if of_page := links_of(page).other_models:
         return of_page(snapshot, corpus)
     return [*on_same_corpus(snapshot, corpus), *comparable(snapshot, corpus)]

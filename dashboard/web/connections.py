@@ -1,6 +1,6 @@
 """A worker of gunicorn that runs waitress: an event loop reads requests and sends answers, threads compute them.
 
-A client that is slow, or that never finishes what it began, costs no thread.
+A client that is slow, or that never finishes its request, occupies no thread.
 """
 
 import logging
@@ -27,20 +27,20 @@ from dashboard.web.addresses import UNIX
 from dashboard.web.processes import let_answers_overflow
 from store.process import end_now
 
-#: Bytes of the first line of a request, which holds a typed pair: as many as most proxies accept.
+#: Most bytes of the first line of a request, which may hold a typed pair: the limit of most proxies.
 REQUEST_LINE = 8190
-#: Bytes of a request: of line and headers together (Referer repeats the line), of the body.
+#: Most bytes of a request: of line and headers together (Referer repeats the line), and of the body.
 HEADERS, BODY = 32 << 10, 1 << 20
-#: Bytes of an answer that wait for a slow client in memory, and on disk. Beyond these the answer's thread waits.
+#: Most bytes of an answer that wait for a slow client in memory, and on disk; with more, the answer's thread waits.
 IN_MEMORY, ON_DISK = 1 << 20, 64 << 20
-#: Open connections of a worker, and files that each may need: the socket, a request's body, an answer.
+#: Most open connections of a worker, and files that each may need: the socket, a request's body, an answer.
 CONNECTIONS, FILES = 1_000, 3
-#: Files that a worker needs beside connections: the store's, libraries'.
+#: Files that a worker needs besides connections: files of the store and of libraries.
 OTHER_FILES = 200
-#: Beyond the limit: connections that are accepted while no other one can be closed, and waitress' own sockets.
+#: Reserve beyond the limit: connections that are accepted while no other can be closed, and waitress' own sockets.
 SPARE = 20
 
-#: Key of the WSGI environment: whether the server stops.
+#: Key of the WSGI environment for whether the server stops.
 STOPS = "headscape.stops"
 #: Seconds between two signs of life to gunicorn, which replaces a worker without them.
 PULSE = 1.0
@@ -51,15 +51,15 @@ log = logging.getLogger("headscape.connections")
 
 @dataclass(frozen=True)
 class Patience:
-    """How long the server waits for a client, in seconds.
+    """Longest times in seconds that the server waits for a client.
 
     Attributes
     ----------
     headers, body
         From the first byte of a request to the end of its headers, and of its body.
     idle, stalled, thread
-        How long a connection may stay open without a request, how long a client may take nothing of its answer, and how long
-        a thread waits until the client has taken enough of a long answer.
+        Times of a connection without a request; of a client that reads nothing of its answer; and of a thread that waits until
+        the client has read enough of a long answer.
     """
 
     headers: float = 20
@@ -69,7 +69,7 @@ class Patience:
     thread: float = 30
 
 
-#: Of every server that a command starts.
+#: Times of every server that a command starts.
 USUAL = Patience()
 
 
@@ -83,16 +83,16 @@ def adjustments(connections: int) -> Adjustments:
         outbuf_high_watermark=ON_DISK,
         connection_limit=connections + SPARE,
         cleanup_interval=1,
-        channel_request_lookahead=1,  # it goes on reading while it answers, and so sees that a client has left
+        channel_request_lookahead=1,  # waitress reads on while it answers, and so notices that a client has left
         log_socket_errors=False,
         ident="",
         server_name="localhost",
-        clear_untrusted_proxy_headers=False,  # addresses.py does it
+        clear_untrusted_proxy_headers=False,  # addresses.py clears them
     )
 
 
 def most_connections() -> int:
-    """How many connections the limit of open files allows; raises the limit of this process as far as allowed."""
+    """Number of connections that the limit of open files allows; raises the limit of this process as far as allowed."""
     wanted = CONNECTIONS * FILES + OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
@@ -102,13 +102,13 @@ def most_connections() -> int:
 
 
 class Request(HTTPRequestParser):  # type: ignore[misc]
-    """A request; refused where proxies and servers could read it in two ways (RFC 9112, 6.3), or where its line is too long."""
+    """A request; refused where proxies and servers could interpret it in two ways (RFC 9112, 6.3), or where its line is too long."""
 
     def parse_header(self, header_plus: bytes) -> None:
-        """Raises ParsingError, which is answered with 400."""
+        """Parse the header. Raises ParsingError, which is answered with 400."""
         try:
             super().parse_header(header_plus)
-        # waitress answers 501, which would count as a fault of the server.
+        # waitress would answer 501, which counts as a fault of the server.
         except TransferEncodingNotImplemented as error:
             raise ParsingError("The server reads no Transfer-Encoding but chunked.") from error
         if len(self.first_line) > REQUEST_LINE:
@@ -118,10 +118,10 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
 
 
 class Answer(WSGITask):  # type: ignore[misc]
-    """The answer to a request; of a worker that finishes, the last of its connection."""
+    """The answer to a request; where the worker finishes, the last answer on its connection."""
 
     def get_environment(self) -> dict[str, Any]:
-        """The WSGI environment."""
+        """The WSGI environment, with whether the server stops."""
         environ: dict[str, Any] = super().get_environment()
         return environ | {STOPS: self.channel.server.stops}
 
@@ -133,11 +133,11 @@ class Answer(WSGITask):  # type: ignore[misc]
 
 
 class Connection(HTTPChannel):  # type: ignore[misc]
-    """The connection of a client. All of it runs in the event loop except `service` and what that writes."""
+    """The connection of a client. All methods run in the event loop except `service` and its writes."""
 
     parser_class = Request
     task_class = Answer
-    #: When the first byte of the request came that is not complete yet, and since when a thread waits to write.
+    #: Times: first byte of the incomplete request, and beginning of a thread's wait to write.
     began, writing = 0.0, float("inf")
 
     def add_channel(self, map: dict[int, Any] | None = None) -> None:  # noqa: A002
@@ -153,11 +153,11 @@ class Connection(HTTPChannel):  # type: ignore[misc]
 
     @property
     def changes(self) -> bool:
-        """Whether a thread works for the connection, or will: it may change at any time what the connection waits for."""
+        """Whether a thread works for the connection or will: it may change at any time which events the connection waits for."""
         return bool(self.requests)
 
     def received(self, data: bytes) -> bool:
-        """Receive bytes, and remember when a request began."""
+        """Receive bytes, and note the time at which a request began."""
         before = self.request
         taken = super().received(data)
         if self.request is not None and self.request is not before:
@@ -165,7 +165,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         return bool(taken)
 
     def write_soon(self, data: bytes) -> int:
-        """Write bytes, and remember since when the thread waits."""
+        """Write bytes, and note the time from which the thread waits."""
         self.writing = time.time()
         try:
             return int(super().write_soon(data))
@@ -186,7 +186,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
 
     @property
     def waits_since(self) -> float:
-        """Since when the client has kept the server waiting; only where no thread works for it."""
+        """Time from which the server waits for the client; valid only while no thread works for the connection."""
         return float(self.last_activity if self.request is None or self.total_outbufs_len else self.began)
 
     @property
@@ -200,33 +200,33 @@ class Connection(HTTPChannel):  # type: ignore[misc]
 class EventLoop:
     """Calls the sockets of waitress when they can be read or written.
 
-    The loop of waitress asks every socket in every round what it waits for, so that with 150 open connections an answer
-    takes 1.4 times as long. This loop asks a socket after an event, and while a thread works for it.
+    The loop of waitress asks every socket in every round for its events, so that with 150 open connections an answer
+    takes 1.4 times as long. This loop asks a socket only after an event, and while a thread works for it.
     """
 
     def __init__(self) -> None:
-        #: By file number: waitress adds and removes its sockets here.
+        #: Sockets by file number: waitress adds and removes its sockets here.
         self.sockets: dict[int, Any] = {}
         self._changed: set[int] = set()
         self._selector = selectors.DefaultSelector()
         self._waking = -1
 
     def wake_by(self, number: int) -> None:
-        """Let a turn end when this file number can be read. A signal that is handled does not end one."""
+        """Let a turn end when this file number is readable: a handled signal alone does not end a turn."""
         self._waking = number
         self._selector.register(number, READ)
 
     def change(self, number: int) -> None:
-        """Ask the socket of this file number again what it waits for."""
+        """Ask the socket of this file number again for the events that it waits for."""
         self._changed.add(number)
 
     def forget(self, number: int) -> None:
-        """Stop watching a socket. Call it before closing the socket: the next may have the same number."""
+        """Stop watching a socket. Call it before closing the socket: the next socket may have the same number."""
         self._changed.discard(number)
         self._watch(number, 0)
 
     def turn(self, seconds: float) -> None:
-        """Handle the next events, or return after some seconds without any."""
+        """Handle the next events, or return after `seconds` without events."""
         for number in tuple(self._changed):
             self._ask(number)
         for key, events in self._selector.select(seconds):
@@ -244,7 +244,7 @@ class EventLoop:
         waiting = self.sockets.get(number)
         if waiting is None or not getattr(waiting, "changes", True):
             self._changed.discard(number)
-        if waiting is None:  # a thread that worked for it has said so after it was closed
+        if waiting is None:  # a thread reported a change of a socket that was closed meanwhile
             return
         self._watch(number, (READ if waiting.readable() else 0) | (WRITE if waiting.writable() else 0))
 
@@ -259,14 +259,14 @@ class EventLoop:
 
 
 class FrontServer(TcpWSGIServer):  # type: ignore[misc]
-    """Accepts connections, and closes those whose client has kept the server waiting for too long.
+    """Accepts connections, and closes connections whose client has kept the server waiting for too long.
 
-    At the limit, a new connection replaces an open one: the one that has waited longest, of the address with the most
-    connections that wait for their client. Where none waits for its client, the new connection waits.
+    At the limit, a new connection replaces an open one that waits for its client: the longest waiting one of the address
+    with the most such connections. Where no connection waits for its client, the new one waits.
     """
 
     channel_class = Connection
-    #: Whether every answer is the last of its connection, and whether no other worker answers in place of this one.
+    #: Whether every answer is the last on its connection, and whether the server stops, so that no other worker takes over.
     finishes = stops = False
 
     def __init__(
@@ -279,7 +279,7 @@ class FrontServer(TcpWSGIServer):  # type: ignore[misc]
         patience: Patience = USUAL,
         most: int | None = None,
     ) -> None:
-        """`most`: how many connections may be open, by default as many as the limit of open files allows."""
+        """`most`: the largest number of open connections, by default as many as the limit of open files allows."""
         self.loop, self.patience, self.most = loop, patience, most or most_connections()
         super().__init__(
             application,
@@ -292,15 +292,15 @@ class FrontServer(TcpWSGIServer):  # type: ignore[misc]
         )
 
     def getsockname(self) -> tuple[str, int]:
-        """The address that the server listens on; a unix socket has no port, and the one of http is left out of URLs."""
+        """The address that the server listens on; a unix socket has no port: 80 stands for it, as URLs leave out http's port."""
         return (UNIX, 80) if self.family == socket.AF_UNIX else super().getsockname()
 
     def fix_addr(self, addr: Any) -> Any:
-        """The address of a client, which a unix socket does not have."""
+        """The address of a client; `unix` for a client of a unix socket, which has none."""
         return (UNIX, 0) if self.family == socket.AF_UNIX else addr
 
     def set_socket_options(self, conn: socket.socket) -> None:
-        """Options of TCP alone."""
+        """Set options of TCP; a unix socket has none."""
         if self.family != socket.AF_UNIX:
             super().set_socket_options(conn)
 
@@ -310,7 +310,7 @@ class FrontServer(TcpWSGIServer):  # type: ignore[misc]
         return any(channel.requests or channel.total_outbufs_len for channel in self.active_channels.values())
 
     def stop_accepting(self) -> None:
-        """Leave new connections to other workers; open connections get one more answer at most."""
+        """Leave new connections to other workers; open connections get at most one more answer."""
         self.finishes = True
         self.loop.forget(self._fileno)
         self.del_channel()
@@ -329,7 +329,7 @@ class FrontServer(TcpWSGIServer):  # type: ignore[misc]
         super().handle_accept()
 
     def maintenance(self, now: float) -> None:
-        """Close overdue connections. waitress itself never closes a stalled one: it waits until the client reads."""
+        """Close overdue connections. waitress itself never closes a stalled connection: it waits until the client reads."""
         overdue = [channel for channel in self.active_channels.values() if channel.overdue(now)]
         slow = sum(not channel.idle for channel in overdue)
         for channel in overdue:
@@ -353,10 +353,10 @@ class BufferingWorker(Worker):  # type: ignore[misc]
     """A worker that gunicorn starts, watches, replaces and stops, and in which waitress answers.
 
     SIGUSR2 tells it that another worker answers in its place: it then waits for the next request of every open
-    connection, whose client may be about to send it, and says in the answer that the connection ends.
+    connection, as the client may be about to send it, and announces the end of the connection in the answer.
     """
 
-    #: Whether another worker answers in its place.
+    #: Whether another worker answers in place of this worker.
     replaced = False
     #: Ends the process.
     end = staticmethod(end_now)
@@ -368,7 +368,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]
 
     @property
     def answers(self) -> bool:
-        """Whether it has begun to answer, as the process that started it sees it."""
+        """Whether the worker has begun to answer; the process that started it reads this."""
         return bool(self.tmp.last_update() != self._made)
 
     def init_signals(self) -> None:
@@ -377,7 +377,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]
         signal.signal(signal.SIGUSR2, self._handle_replacement)
 
     def run(self) -> None:
-        """Answer until told to stop, then finish what is being answered, and end the process."""
+        """Answer until told to stop, then finish open answers, and end the process."""
         logging.getLogger("waitress.queue").setLevel(
             logging.ERROR
         )  # it would warn whenever a request waits for a thread
@@ -385,7 +385,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]
         self.threads = ThreadedTaskDispatcher()
         self.threads.set_thread_count(self.cfg.threads)
         self.loop = EventLoop()
-        self.loop.wake_by(self.PIPE[0])  # gunicorn lets every signal write into it
+        self.loop.wake_by(self.PIPE[0])  # gunicorn writes into this pipe at every signal
         self.fronts = [FrontServer(self.wsgi, listening.sock, self.threads, self.loop) for listening in self.sockets]
         for number in self.loop.sockets:
             self.loop.change(number)
@@ -415,7 +415,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]
 
     @property
     def connections(self) -> int:
-        """How many are open."""
+        """Number of open connections."""
         return sum(len(front.active_channels) for front in self.fronts)
 
     def _is_needed(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a link means in the store: the state within the bounds of a corpus, and the snapshot and model it is of."""
+"""Meaning of a link in the store: the state within the bounds of a corpus, the snapshot and the model."""
 
 import re
 from collections.abc import Callable, Hashable, Mapping
@@ -30,9 +30,9 @@ from store.repository.ingest_status import IngestProgress
 from store.schema.features import stored_point
 from store.schema.model import varying_statistics
 
-#: Characters of a link.
+#: Most characters of a link.
 MAX_QUERY = 8_000
-#: Fields of feature points: the bounds of one depend on another.
+#: Fields of feature points: bounds of some depend on other fields.
 _OF_FEATURE_POINTS = ("material", "review", "vectors", "fview", "point", "fcolour", "fonly", "ftoken", "flasso", "fit")
 #: Fields that `LinkReader.read` alone does not read.
 _READ_APART = (
@@ -49,7 +49,7 @@ _READ_APART = (
 )
 _SIMPLE = tuple(name for name in FIELDS if name not in _READ_APART)
 
-#: Numbers whose end a page alone knows, as of its sentence: no notice names the end that a link has for them.
+#: Numbers whose upper bound only a page knows, such as positions in its sentence: no notice names the bound of links.
 _OPEN_ENDED = frozenset({"review", "leaf", "start", "answer", "toward", "window", "keywindow"})
 
 _NUMBERS = re.compile(r"\d{1,4}(\.\d{1,4}){0,600}")
@@ -59,7 +59,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Context:
-    """What a link shows: its state, the snapshot and the model, and notices on what of the link was changed."""
+    """Meaning of a link: state, snapshot, model, and notices on fields of the link that were changed."""
 
     state: LinkState
     snapshot: Snapshot
@@ -67,43 +67,43 @@ class Context:
     notices: tuple[str, ...]
     served_store: ServedStore
     ingest: IngestProgress | None = None
-    #: A notice where the snapshot of the link or of the tab is not there, so that the newest is shown.
+    #: A notice where the snapshot of the link or of the tab is missing and the newest is shown; else None.
     missing_snapshot: str | None = None
-    #: Whether the link names a page, a model and a snapshot at most.
+    #: Whether the link names at most a page, a model and a snapshot.
     bare: bool = False
-    #: Whether the page has chosen what a bare link leaves open: the browser then completes the link.
+    #: Whether the page has chosen fields that a bare link leaves open: the browser then completes the link.
     completed: bool = False
     _shared: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def share(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """What several parts of one page need: the result of the first `compute` for this key."""
+        """A value that several parts of one page need: the result of the first `compute` for this key."""
         if key not in self._shared:
             self._shared[key] = compute()
         return self._shared[key]
 
     @property
     def view(self) -> str:
-        """Name of the view that is shown."""
+        """Name of the shown view."""
         return self.state.view or self.corpus.views[0]
 
     @property
     def every_notice(self) -> tuple[str, ...]:
-        """Every notice on what of the link was changed."""
+        """Every notice on changed fields of the link."""
         return (*([self.missing_snapshot] if self.missing_snapshot else []), *self.notices)
 
 
 @dataclass(frozen=True)
 class LinkReader:
-    """Reads the fields of a link; a value that is out of its bounds is changed, with a notice.
+    """Reads the fields of a link; replaces a value out of its bounds, with a notice.
 
     Attributes
     ----------
     written
-        The fields of the link, as written there.
+        The fields of the link, as texts.
     bounds
-        What `Of` stands for in the store that is open.
+        The bounds that each `Of` names, in the open store.
     notices
-        Every notice is added here.
+        List to which the reader adds notices.
     """
 
     written: Mapping[str, str]
@@ -111,7 +111,7 @@ class LinkReader:
     notices: list[str]
 
     def read(self, name: str) -> Any:
-        """The value of a field: within its bounds, by default where the link does not hold it."""
+        """The value of a field within its bounds; the default where the link does not hold the field."""
         if name not in self.written:
             return DEFAULTS[name]
         field = FIELDS[name]
@@ -130,7 +130,7 @@ class LinkReader:
         return readers[field.kind](name, self.written[name], bounds)
 
     def typed_pair(self) -> tuple[str | None, str | None]:
-        """`text` and `second`: each has the bytes of a link that the other leaves, at least half of them."""
+        """`text` and `second`: each may take the bytes of a link that the other leaves, at least half of all."""
         second = min(len(quote_plus(self.written.get("second", "").strip())), MOST_OF_PAIR // 2)
         text = self._typed("text", self.written.get("text", ""), min(MOST_TYPED, MOST_OF_PAIR - second))
         left = MOST_OF_PAIR - len(quote_plus(text or ""))
@@ -154,20 +154,20 @@ class LinkReader:
         return number
 
     def _open_ended(self, name: str, text: str, bounds: range) -> int | None:
-        """The number where it can be; of a review beyond all the last, as the page tells which reviews there are once it has read the data."""
+        """The number within its bounds, else None; of a too large review the bound, which the page corrects once it has read the data."""
         number = int(text) if len(text) < 12 else bounds[-1] + 1
         if number in bounds:
             return number
         return bounds[-1] if name == "review" and number > 0 else self._ignored(name)
 
     def _beyond(self, name: str, number: int, there: range) -> str:
-        """Why a number is not shown: a sentence may be counted, but without vectors."""
+        """Why a number is not shown: it is out of range, or its sentence is counted but has no vectors."""
         if name == "sentence" and number in self.bounds[Of.COUNTED_SENTENCES]:
             return no_vectors(len(there))
         return f"is out of range ({_range_text(there)})"
 
     def _there(self, name: str, bounds: range) -> range:
-        """The bounds that a notice names: a store may have fewer tokens than a page can draw."""
+        """The bounds that a notice names: for tokens at most the tokens of the store, which a page may exceed."""
         return range(1, min(bounds[-1], len(self.bounds[Of.TOKENS])) + 1) if name == "tokens" else bounds
 
     def _share(self, name: str, text: str, _bounds: None) -> float | None:
@@ -195,7 +195,7 @@ class LinkReader:
         return text[:most] or None
 
     def _conditions(self, name: str, text: str, most: int) -> str | None:
-        """The parts between `;` and `|` that fit whole."""
+        """The conditions, separated by `;` and `|`, that fit whole into `most` characters."""
         text = text.strip()
         if len(text) <= most:
             return text or None
@@ -206,7 +206,7 @@ class LinkReader:
         return text if re.fullmatch(pattern, text) else self._ignored(name)
 
     def _typed(self, name: str, text: str, most: int) -> str | None:
-        """The beginning of a text, of so many bytes in a link."""
+        """The beginning of a text, at most `most` bytes in a link."""
         if text and not text.strip() and name == "text":
             self.notices.append("The typed text is empty. Type a sentence; showing one of the corpus")
         whole = text.strip()
@@ -233,7 +233,7 @@ class LinkReader:
 def resolve(
     served_store: ServedStore, pathname: str | None, search: str | None, standing: str | None = None
 ) -> Context:
-    """What a link means in a tab that shows the snapshot `standing`. Raises StoreError only where nothing can be shown."""
+    """The context of a link in a tab that shows the snapshot `standing`. Raises StoreError only where nothing can be shown."""
     notices: list[str] = []
     written = _written(search or "", notices)
     page = _page(pathname, written, notices)
@@ -254,14 +254,14 @@ def resolve(
 
 
 def _written(search: str, notices: list[str]) -> dict[str, str]:
-    """The fields of a link as they are written in it."""
+    """The fields of a link as texts."""
     if len(search) > MAX_QUERY:
         notices.append(f"The link is longer than {MAX_QUERY:,} characters; ignoring the rest")
     return dict(parse_qsl(search[:MAX_QUERY].lstrip("?"), max_num_fields=None))
 
 
 def _page(pathname: str | None, written: Mapping[str, str], notices: list[str]) -> str:
-    """The page of a link. Before there was a first page, all heads were it: links such as `/?colour=norm` show them."""
+    """The page of a link. Page Heads was once the first page: older links such as `/?colour=norm` still open it."""
     name = page_name(pathname or "/")[:80]
     if page := page_of(name):
         return page
@@ -275,7 +275,7 @@ def _is_bare(written: Mapping[str, str]) -> bool:
 
 
 def _snapshot(served_store: ServedStore, named: str | None, standing: str | None) -> tuple[Snapshot, str | None]:
-    """The snapshot that a link names, else that of the tab; where it is not there, the newest with a notice."""
+    """The snapshot that a link names, else the tab's; where this is missing, the newest and a notice."""
     name = (named or standing or "")[:80]
     if not name:
         return served_store.snapshot(), None
@@ -295,7 +295,7 @@ def _corpus(snapshot: Snapshot, model: str | None, notices: list[str]) -> Corpus
 
 
 def _values(reader: LinkReader) -> dict[str, Any]:
-    """Every field that neither depends on the other models nor on feature points."""
+    """Every field that depends neither on other models nor on feature points."""
     values = {name: reader.read(name) for name in _SIMPLE}
     values["text"], values["second"] = reader.typed_pair()
     values["statistic"] = _statistic(reader, values["source"])
@@ -304,7 +304,7 @@ def _values(reader: LinkReader) -> dict[str, Any]:
 
 
 def _view(reader: LinkReader, ingest: IngestProgress | None) -> str | None:
-    """A view other than the default."""
+    """The view of the link; None for the default."""
     name, views = reader.written.get("view"), reader.bounds[Of.VIEWS]
     if name and name not in views:
         shown = "; showing the most faithful view" if views else "; there is no view yet"
@@ -314,7 +314,7 @@ def _view(reader: LinkReader, ingest: IngestProgress | None) -> str | None:
 
 
 def _heads(reader: LinkReader, name: str) -> str | None:
-    """Heads of the model, such as `3-7` or `2-8.3-1`, each once; None where none is of the model."""
+    """Heads of the model, such as `3-7` or `2-8.3-1`, each once; None where the model has none of them."""
     layers, of_layer = reader.bounds[Of.LAYERS], reader.bounds[Of.HEADS]
     each = dict.fromkeys(heads_numbers(reader.read(name)))
     within = [(layer, head) for layer, head in each if layer in layers and head in of_layer]
@@ -329,7 +329,7 @@ def _heads(reader: LinkReader, name: str) -> str | None:
 
 
 def _statistic(reader: LinkReader, source: str) -> str | None:
-    """A statistic in which heads differ over these queries; None where the page chooses one."""
+    """The link's statistic if heads differ in it over these queries; None where the page chooses one."""
     name: str | None = reader.read("statistic")
     if name is None or name in varying_statistics(source):
         return name
@@ -351,7 +351,7 @@ def _other(reader: LinkReader, page: str, corpus: Corpus) -> str | None:
 
 
 def _read_feature_fields(served_store: ServedStore, reader: LinkReader, corpus: Corpus, page: str) -> dict[str, Any]:
-    """The fields of feature points; none where the store has none. A review that is to be read has those of the sample."""
+    """The fields of feature points; none where the store has no token set. A review that is not read yet takes the sample's bounds."""
     if not corpus.token_sets:
         return {}
     sample = corpus.token_sets[0]
@@ -370,7 +370,7 @@ def _read_feature_fields(served_store: ServedStore, reader: LinkReader, corpus: 
 
 
 def _feature_bounds(corpus: Corpus, features: Features, layer: int | None) -> Bounds:
-    """Of a review that is in no store, which has fewer pictures, also the pictures of the sample: another token set has them."""
+    """Bounds of a token set. A review outside the store has fewer pictures: the sample's pictures count too, from another token set."""
     own = feature_bounds(corpus, features, layer)
     if features.name in corpus.token_sets:
         return own
@@ -383,7 +383,7 @@ def _bounded(reader: LinkReader, more: Bounds) -> LinkReader:
 
 
 def _stored_points(written: Mapping[str, str]) -> dict[str, str]:
-    """Feature points have two names in links: `L00.layer_output`, and as in the store, `L00.feedforward`."""
+    """The fields with the store's names of feature points: links say `L00.layer_output` or, as the store, `L00.feedforward`."""
     stored = dict(written)
     for name in stored.keys() & {"point", "fit"}:
         stored[name] = stored_point(stored[name])
@@ -393,7 +393,7 @@ def _stored_points(written: Mapping[str, str]) -> dict[str, str]:
 
 
 def _keep_sample_fields(written: Mapping[str, str], sample: str) -> dict[str, str]:
-    """Without the fields of a review, of values and of a trial."""
+    """The fields without those of a review, of values and of a trial."""
     is_review = written.get("material", sample) != sample or "review" in written
     of_review = ("fonly", "ftoken", "flasso") if is_review else ()
     of_values = ("fview", "point") if "vectors" in written else ()
@@ -403,7 +403,7 @@ def _keep_sample_fields(written: Mapping[str, str], sample: str) -> dict[str, st
 
 
 def no_vectors(sentences: int) -> str:
-    """Why a sentence is not shown where so many have vectors, and what to do."""
+    """Why a sentence is not shown where only the first `sentences` have vectors, and what to do."""
     return f"has no stored vectors ({_range_text(range(sentences))} have): run `headscape ingest --vectors=all`"
 
 

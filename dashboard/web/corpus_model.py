@@ -1,4 +1,4 @@
-"""The checkpoint that a corpus was made with: how the store names it, and how it is found again."""
+"""The checkpoint that a corpus was made with: its description in the store, and the search for it."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CorpusModel:
-    """The checkpoint of a corpus, as the store names it; what the store does not know is None.
+    """Description of a corpus's checkpoint from the store; attributes that the store does not know are None.
 
     Attributes
     ----------
     key, model_id
-        Its key in the store, and its own name.
+        Key of the model in the store, and its name.
     source
-        MODEL of the ingest.
+        The argument MODEL of the ingest.
     max_length
-        Wordpieces of a text that are read at most: those of the longest sentence of the corpus.
+        Most wordpieces of a text that are read: the length of the longest sentence of the corpus.
     dtype
         The dtype of the matrix products.
     revision
-        That of a model of the hub, which may have a newer one by now.
+        Revision of a model of the hub, which may have a newer revision by now.
     """
 
     key: str
@@ -40,7 +40,7 @@ class CorpusModel:
 
     @classmethod
     def of(cls, corpus: Corpus) -> "CorpusModel":
-        """That of an opened corpus."""
+        """Description of the checkpoint of an opened corpus."""
         provenance = corpus.attributes.get("provenance", {})
         return cls(
             key=corpus.name,
@@ -54,22 +54,22 @@ class CorpusModel:
         )
 
     def cut_at(self, max_length: int) -> "CorpusModel":
-        """The same, of whose texts other numbers of wordpieces are read."""
+        """The description with another limit of wordpieces of a text."""
         return replace(self, max_length=max_length)
 
     @property
     def checkpoint(self) -> "CorpusModel":
-        """What it has in common with those that `cut_at` makes of it: they are one model in memory."""
+        """The description without a limit: equal for all that `cut_at` makes, as they are one model in memory."""
         return self.cut_at(0)
 
 
 def runs_models() -> bool:
-    """Whether the server was installed with what runs a model."""
+    """Whether the packages that run a model are installed."""
     return not missing_packages("ingest")
 
 
 def find_checkpoint(model: CorpusModel) -> "Checkpoint":
-    """The checkpoint the corpus was made with, and no other."""
+    """The checkpoint that the corpus was made with, and no other."""
     from ingest.run import checkpoint as checkpoints
     from ingest.run.errors import IngestError
 

@@ -1,4 +1,4 @@
-"""Messages to a reader when something cannot be shown: what is wrong, then what to do; never a traceback."""
+"""Messages to a reader when a page or part cannot be shown: what is wrong, then what to do; never a traceback."""
 
 import logging
 
@@ -31,12 +31,12 @@ class Refusal(Exception):
 
     @property
     def is_of_request(self) -> bool:
-        """Whether the request itself is at fault, such as a text without a word: the same one is refused again."""
+        """Whether the request itself is at fault, such as a text without a word: its repetition would be refused again."""
         return self.status == 400
 
 
 class ReaderLeft(Refusal):
-    """The reader has left: nothing is computed for nobody."""
+    """The reader has left, so the computation stops."""
 
     def __init__(self, sentence: str = "The reader left before the answer was ready. Try again.") -> None:
         super().__init__(sentence, READER_LEFT)
@@ -64,12 +64,12 @@ def sentence_for(error: Exception) -> tuple[str, int]:
 
 
 def remedy_text(running: IngestProgress | None, remedy: str) -> str:
-    """What to do about something that is not there; while an ingest runs, no other can begin, so how far it is."""
+    """The remedy for a missing part; while an ingest runs, its progress instead, as no other ingest can begin."""
     return remedy if running is None else stage_line(running)
 
 
 def stage_line(running: IngestProgress | None) -> str:
-    """How far the ingest is."""
+    """Progress of the ingest as a sentence."""
     if running is None:
         return "The ingest has ended."
     share = "" if running.share is None else f", {100 * running.share:.0f}%"

@@ -1,11 +1,11 @@
 """Requests and responses: the URLs of data routes, fields of a query string within their bounds, typed values of callbacks, cached answers.
 
-A query string notes what a route reads of it: a response is made from that alone. A URL of data names its snapshot, so that a
+A query string notes the fields that a route reads: a response depends on them alone. A URL of data names its snapshot, so that a
 response is cached for all readers and processes of a server. Cached responses are in files that all processes share: bounded, the
-least recently used are deleted first. Only what took time is cached: responses that browsers cache for a year too, and pages that
-`share` was called for. Errors are not, nor is a response to a link that says in another way what a page's own link says: nobody can
-fill the cache with one response. Cookies and all other headers of a person stay out: the request passes the gate of the server
-before its response is looked up here.
+least recently used are deleted first. Only slow responses are cached: responses that browsers cache for a year too, and pages that
+`share` was called for. Errors are not cached, nor responses to a link that spells a page's link in another way: nobody can fill
+the cache with one response. Cookies and all other headers of a person stay out: the request passes the gate of the server before
+its response is looked up here.
 """
 
 import gzip
@@ -35,29 +35,29 @@ from store.phrases import whole_number
 from store.repository import errors
 from store.schema.model import SOURCES
 
-#: Version of what the data routes answer: bytes, JSON, columns of files. Raise it when one of them changes: browsers keep
+#: Version of the answers of data routes: bytes, JSON, columns of files. Raise it when an answer's format changes: browsers keep
 #: an answer for a year under its URL.
 FORMAT = 1
-#: Where every route begins.
+#: Beginning of every data route.
 BASE = f"/data/{FORMAT}/<snapshot>/<model>"
-#: Where a page learns whether its session goes on.
+#: URL by which a page checks that its session still exists.
 SESSION = "/data/session"
 ONE_HEAD = "<int:layer>/<int:head>"
-#: The browser never asks for such a response again.
+#: Cache-Control of a response that the browser never fetches again.
 FOREVER = "private, max-age=31536000, immutable"
 Callback = TypeVar("Callback", bound=Callable[..., Any])
-#: What a callback gets of a tab: path and query of its link, and what its page shows.
+#: State that a callback gets from a tab: path and query of its link, and the shown page.
 STANDING = State("location", "pathname"), State("location", "search"), State("shown", "data")
-#: Bytes of all cached responses of a server.
+#: Most bytes of all cached responses of a server.
 CACHED_BYTES = 256 << 20
-#: Seconds that a response must have taken: a faster one is not worth a file.
+#: Least seconds of a cached response: a faster one is not worth a file.
 LEAST_SECONDS = 0.01
-#: Headers that belong to the content.
+#: Headers that are cached with the content.
 CONTENT_HEADERS = ("Content-Type", "Content-Encoding", "Content-Disposition", "Cache-Control", "Vary")
 
 
 def data_link(corpus: Corpus) -> str:
-    """Where the URLs of a corpus begin."""
+    """Beginning of the URLs of a corpus."""
     return f"{root()}/data/{FORMAT}/{corpus.snapshot}/{corpus.name}"
 
 
@@ -72,7 +72,7 @@ def check_head(corpus: Corpus, layer: int, head: int) -> None:
 
 
 def check_head_of(layer: int, head: int, layers: int, heads: int) -> None:
-    """Answer 404 where a model of so many layers, of so many heads each, has no such head."""
+    """Answer 404 where a model of `layers` layers with `heads` heads each has no such head."""
     try:
         errors.check_head(layer, head, layers=layers, heads=heads)
     except StoreError as error:
@@ -109,7 +109,7 @@ def share_of_query(name: str, default: float) -> float:
 
 
 def source_of_means() -> str:
-    """The queries that means are over, from the query string; 404 where there are no such."""
+    """The queries that means are over, from the query string; 404 for unknown queries."""
     source = request.args.get("source", SOURCES[0])
     if source not in SOURCES:
         abort(404, f"There are no means over the queries “{source[:40]}”. Choose one of {', '.join(SOURCES)}.")
@@ -151,13 +151,13 @@ def png(content: bytes) -> Response:
 
 
 def register(server: Flask, _served_store: ServedStore) -> None:
-    """Answer whether a page has a session, and every data URL that no other route has, such as those of an older server."""
+    """Add the route of the session, and a route for data URLs without another route, such as URLs of an older server."""
     server.add_url_rule("/data/<path:_address>", view_func=_outdated)
     server.add_url_rule(SESSION, view_func=_has_session)
 
 
 def _has_session() -> Response:
-    """Nothing, to whom the server knows: a page asks before a file is saved, which could be a page to sign in."""
+    """An empty answer to a signed-in person: a page checks before it saves a file, which else could be the sign-in page."""
     return Response(status=204, headers={"Cache-Control": "no-store"})
 
 
@@ -166,7 +166,7 @@ def _outdated(_address: str) -> NoReturn:
 
 
 def _whole(text: str) -> str:
-    """Raises ValueError for half a surrogate pair, which JSON can hold and UTF-8 cannot."""
+    """The text. Raises ValueError for half a surrogate pair, which JSON can hold and UTF-8 cannot."""
     text.encode()
     return text
 
@@ -176,20 +176,20 @@ Text = Annotated[str, AfterValidator(_whole)]
 
 
 class PartWait(BaseModel):
-    """The id of an element that a page waits for: the part of the page, and the wait for it."""
+    """The id of an element that a page waits for: part of the page, kind of element, and name of the wait."""
 
     deferred: Text
     wait: Text
 
 
 class Painted(BaseModel):
-    """What the canvas sends once its picture is painted: the name of what follows below it, or ""."""
+    """Message of the canvas once its picture is painted: the name of the part below the picture, or ""."""
 
     after: Text
 
 
 class Shown(BaseModel):
-    """What callbacks read of the page that a tab shows (`shell.shown`)."""
+    """Fields of the shown page that callbacks read (`shell.shown`)."""
 
     snapshot: Text
 
@@ -200,7 +200,7 @@ def snapshot_of(shown: Shown | None) -> str | None:
 
 
 def validated(callback: Callback) -> Callback:
-    """The same callback; values of other types than its parameters' are answered with 400."""
+    """The callback, which answers 400 to values that are not of its parameters' types."""
     hints = get_type_hints(callback, include_extras=True)
     parameters = {name: TypeAdapter(hints[name]) for name in signature(callback).parameters}
 
@@ -221,7 +221,7 @@ def _checked(name: str, accepted: TypeAdapter[Any], value: object) -> Any:
 class ReadFields(ImmutableMultiDict[str, str]):
     """The fields of a query string, and which of them were read.
 
-    `spelled_otherwise`: whether one of them has a value that was read as another one, such as a number beyond the bounds.
+    `spelled_otherwise`: whether a field was read as another value than it has, such as a number beyond the bounds.
     """
 
     def __init__(self, fields: Any = ()) -> None:
@@ -243,7 +243,7 @@ class ReadFields(ImmutableMultiDict[str, str]):
 
     @property
     def in_one_spelling(self) -> bool:
-        """Whether every field was read, is there once, and is spelled as links spell it."""
+        """Whether every field was read, occurs once, and is spelled as in links."""
         each = list(super().items(multi=True))
         return (
             not self.spelled_otherwise
@@ -254,7 +254,7 @@ class ReadFields(ImmutableMultiDict[str, str]):
 
 
 class NotedRequest(Request):
-    """A request of a server, whose query string notes what is read of it."""
+    """A request whose query string notes the fields that are read."""
 
     @cached_property
     def args(self) -> ReadFields:
@@ -263,14 +263,14 @@ class NotedRequest(Request):
 
 
 def note_other_spelling() -> None:
-    """Say that a field of this request was read as another value than it has."""
+    """Note that a field of this request was read as another value than it has."""
     fields = request.args
     if isinstance(fields, ReadFields):
         fields.spelled_otherwise = True
 
 
 def _is_spelled(name: str, text: str) -> bool:
-    """Whether a field of a link has a value that it may have, without blanks around it."""
+    """Whether a field of a link has a permitted value, without blanks around it."""
     bounds = FIELDS[name].bounds if name in FIELDS else None
     if bounds is Of.MATCHES:
         bounds = WITHIN
@@ -278,7 +278,7 @@ def _is_spelled(name: str, text: str) -> bool:
 
 
 class FileResponse(Response):
-    """A response whose content is a file, read from where it stands."""
+    """A response whose content is an open file, read from its current position."""
 
     def __init__(self, content: IO[bytes], size: int) -> None:
         self.file = content
@@ -295,11 +295,11 @@ class ResponseCache:
 
     @classmethod
     def of(cls, served_store: ServedStore) -> "ResponseCache":
-        """Those of a served store."""
+        """The cached responses of a served store."""
         return cls(DiskCache(served_store.folder / "responses", CACHED_BYTES))
 
     def find(self, key: str) -> Response | None:
-        """A new response with the cached content; None where there is none."""
+        """A new response with the cached content; None without an entry."""
         entry = self._files.find(key)
         if entry is None:
             return None
@@ -329,12 +329,12 @@ def _content(response: Response) -> IO[bytes]:
 
 
 def share() -> None:
-    """Say that the response to this request is the same for whoever has the same key."""
+    """Note that the response to this request is the same for all readers with the same key."""
     g.shares = True
 
 
 def for_one_reader() -> None:
-    """Say that the response to this request is for its reader alone, whatever else says."""
+    """Note that the response to this request is for its reader alone, which overrides `share`."""
     if has_request_context():
         g.alone = True
 
@@ -344,9 +344,9 @@ def _is_shared() -> bool:
 
 
 def cache_responses(server: Flask, served_store: ServedStore, page_key: Callable[[], str | None]) -> None:
-    """Answer from the cache, and cache what took time. Call it after the gate has been registered.
+    """Answer from the cache, and cache slow responses. Call it after the gate has been registered.
 
-    `page_key` says what a page depends on; None for a request of another kind, and a page that is not to be cached.
+    `page_key` returns the cache key of a page; None for other requests, and for a page that is not to be cached.
     """
     server.request_class = NotedRequest
 
@@ -356,7 +356,7 @@ def cache_responses(server: Flask, served_store: ServedStore, page_key: Callable
         if g.key is None:
             return None
         if snapshot := (request.view_args or {}).get("snapshot"):
-            served_store.snapshot(snapshot)  # says it where it has been deleted since
+            served_store.snapshot(snapshot)  # raises an error where the snapshot has been deleted since
         cached = served_store.service(ResponseCache).find(g.key)
         g.key = None if cached else g.key
         return cached
@@ -369,15 +369,15 @@ def cache_responses(server: Flask, served_store: ServedStore, page_key: Callable
                 cached.add(key, response)
         return response
 
-    # First in this list is called last: what is cached has been compressed.
+    # The first function in this list is called last: cached responses have been compressed.
     server.after_request_funcs.setdefault(None, []).insert(0, cache)
 
 
 def _key(page_key: Callable[[], str | None]) -> str | None:
-    """What the response depends on; None where it is neither one of a data URL nor a page.
+    """The cache key of a response; None where it is neither of a data URL nor a page.
 
-    Of a data URL that is the route with its parts as they were read, and the fields of the query string: their order does
-    not count.
+    For a data URL the key consists of the route, its parts as they were read, and the fields of the query string in sorted
+    order.
     """
     parts = request.view_args or {}
     if request.method == "GET" and "snapshot" in parts:
@@ -388,12 +388,12 @@ def _key(page_key: Callable[[], str | None]) -> str | None:
 
 
 def _in_one_spelling() -> bool:
-    """Whether no other query string has this response: whoever adds a field that nobody reads adds no entry."""
+    """Whether no other query string has this response: a request with an added, unread field makes no entry."""
     return isinstance(request.args, ReadFields) and request.args.in_one_spelling
 
 
 def _encodings() -> Iterator[str]:
-    """Compressions that the reader takes."""
+    """Compressions that the reader's browser accepts."""
     accepted = request.accept_encodings
     yield from (name for name in ("zstd", "br", "gzip", "deflate") if accepted.quality(name))
 

@@ -1,7 +1,7 @@
 """Paths of the server: the prefix under which it answers, such as `/team/heads`, and the page that a path names.
 
-WSGI's SCRIPT_NAME holds the prefix: routes do without it, and every address that a response contains begins with `root()`. What
-the links of a page hold is said in its topic; `dashboard/pages.py` lists the topics, and nothing here knows a page.
+WSGI's SCRIPT_NAME holds the prefix: routes do without it, and every address in a response begins with `root()`. The topic of a
+page declares the rules of its links; `dashboard/pages.py` lists the topics, and this module names no page.
 """
 
 import re
@@ -17,11 +17,11 @@ from store import Corpus, Snapshot
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
-#: Headers in which a proxy names the path that it has taken away, such as jupyter-server-proxy.
+#: Headers in which a proxy, such as jupyter-server-proxy, names the prefix that it has removed.
 TAKEN = ("HTTP_X_PROXYCONTEXTPATH", "HTTP_X_FORWARDED_PREFIX")
-#: Key of the WSGI environment of a request whose prefix was taken away.
+#: Key of the WSGI environment of a request whose prefix a proxy has removed.
 WITHOUT = "headscape.without_prefix"
-#: Cookie with a letter for each time that a browser was led to the prefix; how often that is no accident, within seconds.
+#: Cookie with a letter for each redirect of a browser to the prefix; number of redirects that mean a loop, within these seconds.
 LED, OFTEN, LED_SECONDS = "headscape-led", 3, 10
 OUTSIDE = (
     "This server answers under {prefix}/ alone. Open {prefix}/; a proxy must pass on the whole path, or name what it takes "
@@ -47,7 +47,7 @@ def path_prefix(text: str) -> str:
 
 
 def root() -> str:
-    """What the addresses in the response to this request begin with."""
+    """Beginning of all addresses in the response to this request."""
     return request.root_path if has_request_context() else ""
 
 
@@ -57,7 +57,7 @@ def page_name(pathname: str) -> str:
 
 
 def serve_under(server: Flask, prefix: str) -> None:
-    """Answer under the prefix alone, also where a proxy takes it away and says so; its start and `/` lead to the first page."""
+    """Answer only under the prefix, also where a proxy removes it and says so; the bare prefix and `/` lead to the first page."""
     answer = server.wsgi_app
 
     def strip(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
@@ -74,7 +74,7 @@ def serve_under(server: Flask, prefix: str) -> None:
         if request.root_path == prefix:
             return None if request.environ["PATH_INFO"] else answer
         led = request.cookies.get(LED, "")
-        if request.path != "/" or len(led) >= OFTEN:  # led to the prefix, the browser comes back without it
+        if request.path != "/" or len(led) >= OFTEN:  # outside the prefix, or a loop: a proxy removes the prefix
             abort(404, OUTSIDE.format(prefix=prefix))
         answer.set_cookie(LED, f"{led}x", max_age=LED_SECONDS, httponly=True, samesite="Lax")
         return answer
@@ -86,9 +86,9 @@ def serve_under(server: Flask, prefix: str) -> None:
 
 
 def _lead_from_here(answer: Response) -> Response:
-    """Write a redirect from the address of the request on, for a proxy that takes the prefix away.
+    """Make the address of a redirect relative to the request, for a proxy that removes the prefix.
 
-    Some put the prefix before a path that begins with a slash (jupyter-server-proxy 4.6), others do not.
+    Some proxies add the prefix to a path that begins with a slash (jupyter-server-proxy 4.6), others do not.
     """
     inside = f"{root()}/"
     if WITHOUT in request.environ and (answer.location or "").startswith(inside):
@@ -99,32 +99,32 @@ def _lead_from_here(answer: Response) -> Response:
 
 @dataclass(frozen=True, kw_only=True)
 class PageLinks:
-    """What is particular to the links of a page.
+    """Special rules of the links of a page.
 
     Attributes
     ----------
     former_names
         Names of the page in older links.
     shows_fields
-        Whether a link with fields but without a page opens it, as links did before there was a first page.
+        Whether a link with fields but without a page opens this page, as links of older versions did.
     always
-        Fields that its links hold even where they are as by default.
+        Fields that its links hold even with default values.
     stored_sentences
-        Whether it shows a sentence from its stored vectors alone.
+        Whether the page shows a sentence from its stored vectors alone.
     sample
-        Whether its feature points are those of the sample alone.
+        Whether the page shows feature points of the sample alone.
     other_models
-        Keys of the models that it can show beside the link's; None: of every model that some page can.
+        Function of the models (keys) that the page can show beside the link's; None: all that some page can show.
     other_models_are
-        What these have in common with the link's, in a notice.
+        Common property of these models and the link's, for a notice.
     second_model
-        The model beside the link's that its numbers are of, by the state of the link; None where they are of one model.
+        Function of the second model whose numbers the page shows, by the state of the link; None for pages of one model.
     subtracts
-        Whether that model is only subtracted.
+        Whether the second model is only subtracted.
     every_model
-        Whether its numbers are of all models of the store.
+        Whether the page shows numbers of all models of the store.
     marked
-        What of it has the marks of notes: heads and tokens of the corpus, the tokens of a sentence, or feature points.
+        Items that can have marks of notes: heads and tokens of the corpus, tokens of a sentence, or feature points.
     """
 
     former_names: tuple[str, ...] = ()
@@ -140,7 +140,7 @@ class PageLinks:
     marked: Literal["heads", "sentence", "features"] = "heads"
 
 
-#: By the name of the page; filled once, when `dashboard.pages` is imported.
+#: Links of each page by its name; filled once, when `dashboard.pages` is imported.
 _DECLARED: dict[str, PageLinks] = {}
 
 
@@ -153,12 +153,12 @@ def declare_pages(pages: Mapping[str, PageLinks]) -> None:
 def page_links() -> Mapping[str, PageLinks]:
     """Every page by its name, the first page first. A process that has not imported the pages yet imports them here."""
     if not _DECLARED:
-        import_module("dashboard.pages")  # above this folder: by name, as it imports what makes links
+        import_module("dashboard.pages")  # imported late: it imports modules that make links
     return _DECLARED
 
 
 def links_of(page: str) -> PageLinks:
-    """What is particular to the links of a page."""
+    """Special rules of the links of a page."""
     return page_links()[page]
 
 

@@ -1,6 +1,6 @@
-"""Processes of a server: their command, the folder that they share, the memory that they give back, and a disk that is full.
+"""Processes of a server: their command, their shared folder, the memory that they return, and a full disk.
 
-Where the temporary folder is full, what waits there goes on in memory, and what only saves time is left out.
+Where the temporary folder is full, answers wait in memory, and files that only save time are left out.
 """
 
 import fcntl
@@ -22,17 +22,17 @@ from threadpoolctl import threadpool_limits
 from store.process import use_one_heap
 from store.repository.files import is_full, replace_file
 
-#: Fewest workers by default, so that one answers while another computes, and bytes of memory that each needs.
+#: Least default number of workers, so that one answers while another computes; bytes of memory that each needs.
 FEWEST_WORKERS, WORKER_MEMORY = 2, 450 << 20
-#: Bytes that a container may have, as Linux says it; "max" where there is no limit.
+#: File of Linux with the memory limit of a container in bytes; "max" without a limit.
 CONTAINER_MEMORY = Path("/sys/fs/cgroup/memory.max")
 #: The folder of our packages.
 PLACE = str(Path(__file__).parents[2])
-#: Bytes from which an array is a mapping of its own. Unless this is set, glibc raises it to 32 MB when the first large array
-#: is freed; from then on arrays lie in the heap, with holes between. With 512 KB requests took a twelfth less processor time,
+#: Least bytes of an array with a memory mapping of its own. By default glibc raises this limit to 32 MB when the first large
+#: array is freed; from then on arrays lie in the heap, with holes between them. With 512 KB requests took a twelfth less processor time,
 #: and a worker 60 MB more.
 MAPPED_BYTES = 128 << 10
-#: Free bytes at the end of the heap that are kept.
+#: Free bytes at the end of the heap that the process keeps.
 KEPT_BYTES = 8 << 20
 
 
@@ -54,8 +54,8 @@ class ServerFolder:
 
     @contextmanager
     def encoding(self) -> Iterator[None]:
-        """The encoder process lives within the context, for `encoder_process`."""
-        with self._encoder.open("a") as file:  # while this one waits, the id is that of another
+        """Note within the context that this is the encoder process, for `encoder_process`."""
+        with self._encoder.open("a") as file:  # while this process waits, the file has the id of another
             fcntl.flock(file, fcntl.LOCK_EX)
             file.truncate(0)
             try:
@@ -70,7 +70,7 @@ class ServerFolder:
         """The process id of the encoder process; None where there is none."""
         try:
             with self._encoder.open() as file:
-                # Shared, so that two that look at once do not take each other for the encoder process.
+                # A shared lock, so that two processes that check at once do not take each other for the encoder process.
                 return None if locked(file, fcntl.LOCK_SH) else int(file.read() or 0) or None
         except FileNotFoundError:
             return None
@@ -81,7 +81,7 @@ class ServerFolder:
 
     @contextmanager
     def starting(self) -> Iterator[None]:
-        """A lock: only one process of the server starts an encoder process."""
+        """A lock for the start of an encoder process: one process of the server at a time holds it."""
         with (self.path / "starting").open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
@@ -107,7 +107,7 @@ def server_folder() -> Iterator[ServerFolder]:
             folder.metrics.mkdir()
             yield folder
     finally:
-        if os.getpid() == owner:  # a forked worker comes here too when it ends
+        if os.getpid() == owner:  # a forked worker reaches this line too when it ends
             folder.remove()
 
 
@@ -121,7 +121,7 @@ def locked(file: IO[str], kind: int = fcntl.LOCK_EX) -> bool:
 
 
 def write_whole(file: Path, content: bytes) -> None:
-    """Others find all of it or nothing; where the disk is full, nothing: it is for what saves time, or tells of it."""
+    """Write a file that others see whole or not at all; nothing on a full disk, as such files only save time or note progress."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         replace_file(file, content, durable=False)
@@ -131,7 +131,7 @@ def write_whole(file: Path, content: bytes) -> None:
 
 
 def workers_by_default(cores: int | None = None, memory: int | None = None) -> int:
-    """One worker for each core that this process may use: at least two, but no more than fit into the bytes of memory."""
+    """Default number of workers: one for each core of this process, at least two, but no more than fit into `memory` bytes."""
     if cores is None:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(max(FEWEST_WORKERS, cores), (usable_memory() if memory is None else memory) // WORKER_MEMORY))
@@ -142,7 +142,7 @@ def usable_memory(container: Path = CONTAINER_MEMORY) -> int:
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
         return min(machine, int(container.read_text()))
-    except (OSError, ValueError):  # no container, or one without a limit
+    except (OSError, ValueError):  # no container, or a container without a limit
         return machine
 
 
@@ -157,7 +157,7 @@ def environment() -> dict[str, str]:
 
 
 def resident_memory(pid: int | None = None) -> int | None:
-    """Bytes of memory that a process has, by default this one; None where the process is gone, or the system does not say it."""
+    """Bytes of resident memory of a process, by default this one; None where the process or the system's number is missing."""
     try:
         pages = int(Path(f"/proc/{pid or 'self'}/statm").read_text().split()[1])
     except OSError:
@@ -174,26 +174,26 @@ def one_thread_per_product() -> None:
 
 
 def return_freed_memory() -> None:
-    """Let freed memory go back to the system: glibc keeps four times what is in use. Call it before threads start."""
+    """Let freed memory go back to the system: glibc keeps four times the memory in use. Call it before threads start."""
     use_one_heap(mapped=MAPPED_BYTES, kept=KEPT_BYTES)
 
 
 class OverflowFile:
-    """A temporary file that goes on in memory where the disk is full."""
+    """A temporary file that continues in memory where the disk is full."""
 
     def __init__(self) -> None:
         self._file: IO[bytes] | RawIOBase
         try:
-            self._file = TemporaryFile(buffering=0)  # noqa: SIM115  # what a buffer cannot write, it cannot read either
+            self._file = TemporaryFile(buffering=0)  # noqa: SIM115  # unwritable data in a buffer could not be read back either
         except OSError:
             self._file = BytesIO()
 
     def __getattr__(self, name: str) -> Any:
-        """Whatever a file has beside `write`."""
+        """Any other attribute of the file."""
         return getattr(self._file, name)
 
     def write(self, data: bytes) -> int:
-        """Write all of it; returns its length."""
+        """Write all data; returns their length."""
         begin, rest = self._file.tell(), memoryview(data)
         try:
             while rest:
@@ -212,7 +212,7 @@ class OverflowFile:
 
 
 def let_answers_overflow() -> None:
-    """Let answers and bodies of waitress go on in memory where the disk is full: it would end their connections."""
+    """Let answers and bodies of waitress continue in memory where the disk is full: else waitress would end their connections."""
     from waitress.buffers import TempfileBasedBuffer
 
     TempfileBasedBuffer.newfile = lambda _: OverflowFile()

@@ -1,6 +1,6 @@
 """Cached results: in the memory of a process and in files that all processes of a server share, each within a budget of bytes.
 
-The least recently used are removed first. Nothing depends on a cached result: what is not there is computed again.
+The least recently used are removed first. Nothing depends on a cached result: a missing one is computed again.
 """
 
 import os
@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 from dashboard.web.errors import ReaderLeft
 from store.repository.files import new_file
 
-#: Bytes that the cached results of an application may hold; a worker is to stay below 450 MB with everything else. A budget
-#: three times as large took 66 MB more and saved no time in a thousand mixed requests by eight readers.
+#: Most bytes of the cached results of an application; a worker as a whole should stay below 450 MB. A budget three times as
+#: large took 66 MB more and saved no time in a thousand mixed requests by eight readers.
 BUDGET = 32 << 20
-#: Share of the budget that one result may take: a larger one would push nearly all others out.
+#: Largest share of the budget for one result: a larger result would evict nearly all others.
 MOST_OF_BUDGET = 1 / 2
 K = TypeVar("K")
 P = ParamSpec("P")
@@ -40,11 +40,11 @@ T = TypeVar("T")
 #: Types of values without parts.
 _PLAIN = frozenset({str, bytes, int, float, bool, type(None)})
 Key = tuple[weakref.ref[Any], Hashable]
-#: Checksum of the key, the description and the content; length of the description.
+#: Head of an entry: checksum of key, description and content; length of the description.
 ENTRY_HEAD = Struct("<II")
-#: Share of the budget that one entry may take, that a process adds between two looks at the folder, and that is deleted then.
+#: Shares of the budget: largest entry; amount that a process adds between two checks of the folder, and that a check deletes.
 ENTRY_SHARE, STEP_SHARE = 1 / 4, 1 / 32
-#: Share of the free disk that all entries may take: the rest is for whatever else is written there.
+#: Largest share of the free disk for all entries: the rest is for other files.
 OF_DISK = 1 / 2
 PIECE_BYTES = 1 << 20
 
@@ -52,8 +52,8 @@ PIECE_BYTES = 1 << 20
 def memory_size(value: object) -> int:
     """Bytes of a value and of what it refers to: arrays, texts, containers, dataclasses, each counted once.
 
-    A view of a larger array counts as the whole array, which it keeps in memory. What a lazy array would read does not
-    count, nor does code, nor an opened corpus.
+    A view of a larger array counts as the whole array, which it keeps in memory. Unread data of lazy
+    arrays, code and opened corpora do not count.
     """
     seen: set[int] = set()
     pending: list[object] = [value]
@@ -62,7 +62,7 @@ def memory_size(value: object) -> int:
         part = pending.pop()
         if id(part) not in seen:
             seen.add(id(part))
-            total += sys.getsizeof(part)  # of an array without memory of its own, its header
+            total += sys.getsizeof(part)  # only the header of an array without memory of its own
             if type(part) not in _PLAIN:
                 total += _bytes_beyond(part)
                 pending.extend(_parts(part))
@@ -70,7 +70,7 @@ def memory_size(value: object) -> int:
 
 
 def _bytes_beyond(value: object) -> int:
-    """Bytes of an array that Python does not count: texts of variable width, and memory of another library, as torch's."""
+    """Bytes of an array that `sys.getsizeof` leaves out: texts of variable width, and memory of another library such as torch."""
     if not isinstance(value, np.ndarray):
         return 0
     if value.dtype.kind == "T":
@@ -113,11 +113,11 @@ class Cache:
         self._under_way: dict[Key, Future[Any]] = {}
         self._lock = Lock()
         self._orphans = False
-        #: Results that `get` has found, and that it has computed.
+        #: Number of results that `get` has found, and that it has computed.
         self.hits = self.misses = 0
 
     def run(self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-        """Call a function; what it computes is cached here."""
+        """Call a function, with this cache for its results."""
         token = _CURRENT.set(self)
         try:
             return function(*arguments, **named)
@@ -126,7 +126,7 @@ class Cache:
 
     @property
     def size(self) -> int:
-        """Bytes that the cached results hold."""
+        """Bytes of the cached results."""
         return int(self._results.currsize)
 
     def find(self, owner: object, key: Hashable) -> Any | None:
@@ -138,7 +138,7 @@ class Cache:
     def get(self, owner: object, key: Hashable, compute: Callable[[], T]) -> T:
         """The cached result, or what `compute` returns. Threads that need the same result share one computation.
 
-        They share its error too, unless it is that the reader of the computing thread has left.
+        They share its error too, except `ReaderLeft` of the computing thread's reader.
         """
         full = weakref.ref(owner), key
         while True:
@@ -151,7 +151,7 @@ class Cache:
                     self.misses += 1
                     mine = self._under_way[full] = Future[T]()
                     break
-            with suppress(ReaderLeft):  # the other reader; this one is still there
+            with suppress(ReaderLeft):  # the other reader left; this reader still waits
                 return under_way.result()
         return self._compute(full, mine, compute)
 
@@ -175,7 +175,7 @@ class Cache:
                 self._results[weakref.ref(owner, self._orphaned), key] = _Result(result, size)
 
     def _orphaned(self, _owner: weakref.ref[Any]) -> None:
-        """Called when an owner is collected, even while this thread changes the cache, which then removes the results itself."""
+        """Remove results of a collected owner; if this thread changes the cache at the moment, that change removes them."""
         self._orphans = True
         if self._lock.acquire(blocking=False):
             try:
@@ -198,7 +198,7 @@ _CURRENT: ContextVar[Cache | None] = ContextVar("cache", default=None)
 
 
 def current_cache() -> Cache:
-    """The cache of the application that this thread works for; outside of any, as in a notebook, one of the thread."""
+    """The cache of the application that this thread works for; without one, as in a notebook, a cache of the thread."""
     cache = _CURRENT.get()
     if cache is None:
         _CURRENT.set(cache := Cache(BUDGET))
@@ -206,7 +206,7 @@ def current_cache() -> Cache:
 
 
 def cached(compute: Callable[Concatenate[K, P], T]) -> Callable[Concatenate[K, P], T]:
-    """The same function, its results cached: the first argument owns them, the others are hashable."""
+    """The function with cached results: the first argument owns them, the other arguments are hashable."""
 
     @wraps(compute)
     def lookup(owner: K, /, *arguments: P.args, **named: P.kwargs) -> T:
@@ -217,15 +217,15 @@ def cached(compute: Callable[Concatenate[K, P], T]) -> Callable[Concatenate[K, P
 
 
 def free_bytes(folder: Path) -> int:
-    """Bytes that the disk of a folder has left."""
+    """Free bytes on the disk of a folder."""
     return shutil.disk_usage(folder).free
 
 
 class DiskCache:
-    """Entries under a text: a short description and a content, checked when they are read.
+    """Files of entries: a key, a short description and a content, verified when they are read.
 
-    Nothing depends on it: where the disk is full, or a file is damaged or gone, an entry is not there. `workers` processes
-    that share a folder stay within `budget` bytes together, and within half of what the disk has for them.
+    Nothing depends on an entry: where the disk is full, or a file is damaged or gone, the entry is missing. `workers`
+    processes that share a folder stay within `budget` bytes together, and within half of the free disk.
     """
 
     def __init__(
@@ -238,7 +238,7 @@ class DiskCache:
         self._lock = Lock()
 
     def find(self, key: str) -> tuple[bytes, IO[bytes]] | None:
-        """The description, and the open file at the beginning of the content; None where there is no whole entry."""
+        """The description, and the open file at the beginning of the content; None without an intact entry."""
         file = self._file(key)
         try:
             opened = file.open("rb")
@@ -252,7 +252,7 @@ class DiskCache:
         return description, opened
 
     def add(self, key: str, description: bytes, content: IO[bytes]) -> None:
-        """Add an entry, unless it is too large. The content is read from where it stands, and left there."""
+        """Add an entry, unless it is too large. The content is read from its current position, which is restored."""
         begin = content.tell()
         size = ENTRY_HEAD.size + len(description) + content.seek(0, os.SEEK_END) - begin
         content.seek(begin)
@@ -271,9 +271,9 @@ class DiskCache:
         return self._folder / sha256(key.encode()).hexdigest()
 
     def _has_room(self, size: int) -> bool:
-        """Whether there is room for so many bytes, once the least recently used entries are deleted.
+        """Whether there is room for `size` bytes; deletes the least recently used entries for it.
 
-        It looks at the folder after this process has added enough since it last looked; on a nearly full disk, each time.
+        The folder is checked once this process has added enough since the last check; on a nearly full disk, each time.
         """
         free = self._free(self._folder)
         with self._lock:
@@ -294,7 +294,7 @@ class DiskCache:
 
 
 def _write(part: Path, key: str, description: bytes, content: IO[bytes]) -> None:
-    """Write an entry piece by piece, so that a large one is never whole in memory."""
+    """Write an entry piece by piece, so that a large entry is never whole in memory."""
     total = google_crc32c.value(key.encode() + description)
     with part.open("wb") as written:
         written.write(ENTRY_HEAD.pack(0, 0))
@@ -307,7 +307,7 @@ def _write(part: Path, key: str, description: bytes, content: IO[bytes]) -> None
 
 
 def _checked(opened: IO[bytes], key: str) -> bytes | None:
-    """The description, with the file at the beginning of the content; None where it is not the whole entry of the key."""
+    """The description, with the file at the beginning of the content; None where the file is not the intact entry of the key."""
     head = opened.read(ENTRY_HEAD.size)
     if len(head) < ENTRY_HEAD.size:
         return None
@@ -328,7 +328,7 @@ def _note_use(file: Path) -> None:
 
 
 def _latest_first(folder: Path) -> list[tuple[Path, int]]:
-    """Files with their sizes, the most recently used first; among them parts of a process that was killed."""
+    """Files with their sizes, the most recently used first; including partial files of a killed process."""
     entries = []
     with os.scandir(folder) as every:
         for entry in every:
@@ -341,13 +341,13 @@ def _latest_first(folder: Path) -> list[tuple[Path, int]]:
 
 
 class SharedResults(Generic[T]):
-    """Results that all processes of a server share: each has them in its cache, and finds in files what another has computed."""
+    """Results that all processes of a server share: each process caches them, and finds results of other processes in files."""
 
     def __init__(self, files: DiskCache) -> None:
         self._files = files
 
     def find(self, key: str, read: Callable[[Mapping[str, NDArray[Any]]], T]) -> T | None:
-        """The result under a key; `read` makes it of the arrays of a file. None where there is none."""
+        """The result under a key; `read` makes it from the arrays of a file. None where there is none."""
         found: T | None = current_cache().find(self, key)
         if found is not None or (entry := self._files.find(key)) is None:
             return found

@@ -21,9 +21,9 @@ from dashboard.web.assets import VERSION, import_map_hashes, version
 CALLBACKS = "/_dash-update-component"
 #: Names of this machine that a browser resolves by itself.
 LOCAL = (".localhost", "127.0.0.1", "::1")
-#: What allows every host, on a unix socket.
+#: Value of a flag that allows every host, on a unix socket.
 EVERY = "*"
-#: Headers of every response: no page of another origin reads it, frames it or learns a link of it.
+#: Headers of every response: no page of another origin reads the response, frames it or learns its link.
 ALWAYS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "SAMEORIGIN",  # for browsers that do not know frame-ancestors
@@ -31,7 +31,7 @@ ALWAYS = {
     "Permissions-Policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-#: Browsers ignore these without https, and Chromium complains of the first.
+#: Headers of responses over https. Browsers ignore them without https, and Chromium warns about the first.
 BEHIND_HTTPS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Strict-Transport-Security": "max-age=31536000",
@@ -48,9 +48,9 @@ Id = str | dict[str, str | int]
 class AllowedHosts:
     """Host names and addresses (without brackets) that the server answers to; `.example.org` allows every name under it.
 
-    With `every_address` any address is allowed, for a server that listens on every address of its machine. That is safe:
+    With `every_address` any address is allowed, for a server that listens on every address of its machine. This is safe:
     only a name can be made to point elsewhere (DNS rebinding). With `every_name` any name is allowed, for a server on a unix
-    socket, which no browser reaches: its proxy says to whom it answers.
+    socket, which no browser reaches: its proxy decides which hosts it answers to.
     """
 
     names: tuple[str, ...] = LOCAL
@@ -67,14 +67,14 @@ class AllowedHosts:
         return self.every_address or any(address == _address(name) for name in self.names)
 
     def __str__(self) -> str:
-        """The names, without the addresses."""
+        """The allowed names, without addresses."""
         return ", ".join(name.removeprefix(".") if name in LOCAL else name for name in self.names if not _address(name))
 
 
 def allowed_hosts(bound: str, more: Iterable[str], own: str | None = None) -> AllowedHosts:
-    """The address the server is bound to, this machine's local names, and more; its own names where bound to all addresses.
+    """The server's bound address, this machine's local names, and `more`; its own names too where bound to all addresses.
 
-    On a unix socket `*` is every host. `own` is the name of this machine, by default as the system says it.
+    On a unix socket `*` is every host. `own` is the name of this machine, by default from the system.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def allowed_hosts(bound: str, more: Iterable[str], own: str | None = None) -> Al
 
 
 def check_hosts(server: Flask, allowed: AllowedHosts) -> None:
-    """Refuse requests with another Host header. A request without one is not from a browser."""
+    """Refuse requests with another Host header. A request without a Host header is not from a browser."""
 
     @server.before_request
     def check_host() -> None:
@@ -128,19 +128,19 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
 
 
 class ComponentProperty(BaseModel):
-    """A property of a component, as the script of Dash names it; `callbacks.validated` checks its value."""
+    """A property of a component, as Dash's script sends it; `http.validated` checks its value."""
 
     model_config = ConfigDict(strict=True)
     id: Id
     property: str
 
 
-#: Of a callback with wildcards for all components of a kind, a list in place of each.
+#: Inputs of a callback; where an id has a wildcard for all components of a kind, a list of properties.
 ComponentProperties = list[ComponentProperty | list[ComponentProperty]]
 
 
 class Body(BaseModel):
-    """What Dash relies on in the request that its script sends."""
+    """Fields that Dash expects in a request of its script."""
 
     model_config = ConfigDict(strict=True)
     output: str
@@ -171,7 +171,7 @@ def _body() -> Body:
 
 def _check(body: Body, callbacks: Mapping[str, Mapping[str, Any]]) -> None:
     callback = callbacks.get(body.output, {})
-    if "callback" not in callback:  # without it, it runs in the browser
+    if "callback" not in callback:  # a callback without it runs in the browser
         abort(404, "The server has no such callback. Reload the page.")
     outputs: ComponentProperties = body.outputs if isinstance(body.outputs, list) else [body.outputs]
     sent = (outputs, _outputs(body.output)), (body.inputs, callback["inputs"]), (body.state, callback["state"])
@@ -180,7 +180,7 @@ def _check(body: Body, callbacks: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def _outputs(names: str) -> list[dict[str, str]]:
-    """Of one output `id.property`, or of several `..id.property...id.property..`."""
+    """Id and property of each output of `id.property`, or of several outputs `..id.property...id.property..`."""
     each = names.strip(".").split("...") if names.startswith("..") else [names]
     return [dict(zip(("id", "property"), name.rsplit(".", 1), strict=True)) for name in each]
 
@@ -190,7 +190,7 @@ def _fit(parts: ComponentProperties, defined: Sequence[Mapping[str, str]]) -> bo
 
 
 def _fits(sent: ComponentProperty | list[ComponentProperty], defined: Mapping[str, str]) -> bool:
-    """Whether this is what a callback is defined for; an id with wildcards is JSON there."""
+    """Whether sent properties match the definition of a callback, where an id with wildcards is JSON."""
     wanted = json.loads(defined["id"]) if defined["id"].startswith("{") else defined["id"]
     if isinstance(sent, list) != (isinstance(wanted, dict) and ["ALL"] in wanted.values()):
         return False
@@ -206,7 +206,7 @@ def _is(sent: Id, wanted: Any) -> bool:
 
 
 def add_headers(app: Dash) -> None:
-    """Add the headers to every response. Call it last: the inline scripts of Dash are allowed by their hashes."""
+    """Add the headers to every response. Call it last: hashes of Dash's inline scripts must be known to allow them."""
     policy = _content_policy([*app.csp_hashes(), *import_map_hashes(app)])
     headers = ALWAYS | {"Content-Security-Policy": policy, VERSION: version()}
 
@@ -221,13 +221,13 @@ def add_headers(app: Dash) -> None:
 
 
 def _is_framed_elsewhere() -> bool:
-    """Whether a page of another origin has the browser show this one in a frame: it would stay empty."""
+    """Whether a page of another origin shows this response in a frame, which would stay empty."""
     other = request.headers.get("Sec-Fetch-Site") in ("cross-site", "same-site")
     return other and request.headers.get("Sec-Fetch-Dest") in ("iframe", "frame", "embed", "object")
 
 
 def _framed() -> Response:
-    """A page for the frame: it has a sentence and a link, and nothing of the answer."""
+    """A page for the frame: a sentence and a link, and nothing of the answer."""
     link = f"{request.script_root}/{request.full_path.strip('/?')}"
     response = Response(FRAMED.format(link=escape(link)), 403, mimetype="text/html")
     response.headers["Content-Security-Policy"] = "default-src 'none'; frame-ancestors *"
@@ -235,16 +235,16 @@ def _framed() -> Response:
 
 
 def _content_policy(script_hashes: Sequence[str]) -> str:
-    """What a page may load: from this server alone."""
+    """The Content-Security-Policy of a page, which may load from this server alone."""
     directives = {
         "default-src": ["'none'"],
         "script-src": ["'self'", *script_hashes],
         "style-src": ["'self'", "'unsafe-inline'"],  # Mantine and plotly add style elements whose text changes
-        "img-src": ["'self'", "data:", "blob:"],  # a chart becomes a file by way of a picture
+        "img-src": ["'self'", "data:", "blob:"],  # a chart is saved through a picture
         "font-src": ["'self'"],
         "connect-src": ["'self'"],
         "base-uri": ["'none'"],
         "form-action": ["'self'"],
-        "frame-ancestors": ["'self'"],  # such as JupyterLab, before a server behind its proxy
+        "frame-ancestors": ["'self'"],  # JupyterLab frames a server behind its proxy
     }
     return "; ".join(" ".join([name, *sources]) for name, sources in directives.items())

@@ -1,4 +1,4 @@
-"""What a server has open: the newest snapshot of a store, older ones that links name, and the objects of the topics."""
+"""A store as a server holds it: the newest snapshot, older snapshots that links name, and objects of the topics."""
 
 import shutil
 import tempfile
@@ -21,18 +21,18 @@ from store.repository.errors import SnapshotNotFound
 from store.repository.history import check_snapshot, publication_stamp, published_snapshot, snapshot_id
 from store.repository.ingest_status import IngestOutcome, IngestProgress, ingest_outcome, ingest_progress
 
-#: Readers who wait while a large file is made for another one.
+#: Readers who may wait while a large file is made for another reader.
 WAITING = 3
 BUSY = "The server is busy making files for other readers. Try again in a few seconds."
-#: Bytes up to which a file that a reader downloads is held in memory while it is made and sent.
+#: Most bytes of a downloaded file that stay in memory while it is made and sent.
 FILE_MEMORY = 1 << 20
-#: Bytes of all open snapshots: the newest, and those that older tabs show.
+#: Most bytes of all open snapshots: the newest, and older ones that tabs show.
 BUDGET = 96 << 20
-#: Snapshots of object storage that are remembered as there, and seconds until it is asked again.
+#: Number of snapshots of object storage that are remembered as existing, and seconds until object storage is asked again.
 ASKED, ASK_AGAIN = 64, 1.0
-#: Name of the newest snapshot among those.
+#: Key of the newest snapshot's id among them.
 NEWEST = "newest"
-#: Bytes of a token and of a sentence, once all columns of an opened corpus have been read.
+#: Bytes per token and per sentence of an opened corpus with all columns read.
 TOKEN_BYTES, SENTENCE_BYTES = 24, 256
 
 
@@ -48,7 +48,7 @@ S = TypeVar("S", bound=Service)
 
 
 class ServedStore:
-    """Opens snapshots of one store, and holds everything that lives as long as the server: two served stores share nothing.
+    """Opens snapshots of one store, and holds all objects that live as long as the server: two served stores share nothing.
 
     A new publication is noticed at the next request: checking takes 0.05 ms. Object storage is asked again after `ask_again` seconds.
     `shared` is a folder that the processes of a server share; `open_snapshot` opens a snapshot by its id.
@@ -67,7 +67,7 @@ class ServedStore:
         self.url = url
         self._open_snapshot = open_snapshot
         self.cache = Cache(RESULTS)
-        #: Large files are made for one reader at a time.
+        #: Queue for large files, which are made for one reader at a time.
         self.files = files or WaitingLine(WAITING, BUSY, name="files")
         self.file_memory = file_memory
         self._shared = shared
@@ -76,7 +76,7 @@ class ServedStore:
         self._repository = open_repository(url)
         self._local = local_path(url)
         self._newest: tuple[tuple[int, int] | None, str] = None, ""
-        #: Snapshots that object storage was asked for a moment ago.
+        #: Snapshots that object storage confirmed less than `ask_again` seconds ago.
         self._asked: TTLCache[str, str] = TTLCache(ASKED, ask_again)
         self._open: LRUCache[str, Snapshot] = LRUCache(BUDGET, opened_size)
         self._lock = Lock()
@@ -91,20 +91,20 @@ class ServedStore:
         return folder
 
     def service(self, kind: type[S]) -> S:
-        """The object of a topic that lives as long as the served store: of this class, made when it is first needed."""
+        """The one object of a class for this served store, made when it is first needed."""
         with self._making:
             if kind not in self._objects:
                 self._objects[kind] = kind.of(self)
             return self._objects[kind]  # type: ignore[return-value]
 
     def put(self, kind: type[S], of_topic: S) -> None:
-        """Use this object of a class instead of the one that the class makes."""
+        """Use this object of a class instead of one that the class makes."""
         with self._making:
             self._objects[kind] = of_topic
 
     @property
     def ingest(self) -> IngestProgress | None:
-        """Progress of the ingest that writes the store now; None where none runs, or none can be seen."""
+        """Progress of the ingest that writes the store now; None where no ingest runs, or none is visible."""
         return ingest_progress(self.url)
 
     @property
@@ -114,7 +114,7 @@ class ServedStore:
 
     @property
     def newest(self) -> str:
-        """Id of the newest published snapshot. That of a local store is looked up again after it was published."""
+        """Id of the newest published snapshot. In a local store, it is looked up again after a publication."""
         if self._local is None:
             return self._asked.get(NEWEST) or self._ask_newest()
         stamp, known = publication_stamp(self.url), self._newest
@@ -147,13 +147,13 @@ class ServedStore:
         return opened or self._add(key, self._open_snapshot(self._repository, self.url, key))
 
     def _add(self, name: str, opened: Snapshot) -> Snapshot:
-        """The snapshot, opened by one of two threads that both need it."""
+        """Keep an opened snapshot; if another thread has opened it meanwhile, returns that one."""
         with self._lock:
             shared: Snapshot = self._open.setdefault(name, opened)
             return shared
 
     def _is_stored(self, name: str) -> bool:
-        """Whether a published snapshot has not been deleted since: asked of the disk in a hundredth of the time of `_check`."""
+        """Whether a published snapshot still exists. A look at the disk takes a hundredth of the time of `_check`."""
         return name in self._asked if self._local is None else (self._local / "snapshots" / name).exists()
 
     def _check(self, name: str) -> None:
@@ -169,7 +169,7 @@ class ServedStore:
 
 
 def opened_size(snapshot: Snapshot) -> int:
-    """Bytes of a snapshot once the columns of all its corpora are read; at most the budget, so that any snapshot fits."""
+    """Bytes of a snapshot once the columns of all its corpora are read; at most `BUDGET`, so that any snapshot fits."""
     corpora = snapshot.models.values()
     size = sum(TOKEN_BYTES * int(corpus["tokens"]) + SENTENCE_BYTES * int(corpus["sentences"]) for corpus in corpora)
     return min(size, BUDGET)

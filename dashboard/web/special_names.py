@@ -1,8 +1,8 @@
-"""The names that a tokenizer gives the tokens before and after a text, on every page, instead of BERT's [CLS] and [SEP].
+"""A tokenizer's names of the special tokens before and after a text, on every page, instead of BERT's [CLS] and [SEP].
 
-Texts of the code say [CLS] and [SEP]; what is sent to a browser says `<s>` and `</s>` where the shown model reads these. Where a
-tokenizer puts nothing before a text, as GPT-2's, [CLS] is the first token; where it puts nothing after one, what is of [SEP] alone
-is left out. Values of controls, links and names of elements stay.
+Texts of the code say [CLS] and [SEP]; content for a browser says `<s>` and `</s>` where the shown model has these tokens. Where a
+tokenizer adds no token before a text, as GPT-2's, [CLS] means the first token; where it adds none after a text, items on [SEP] alone
+are left out. Values of controls, links and names of elements stay.
 """
 
 import json
@@ -18,14 +18,14 @@ from store import Corpus, StoreError
 from store.repository.zarr_internals import is_damage
 from store.schema.corpus import FIRST, SEP
 
-#: What the token before a text is called, and that after it; None where there is none.
+#: Names of the special token before a text and of the one after it; None where the tokenizer adds none.
 Names = tuple[str | None, str | None]
-#: What the texts of the code call the tokens before and after a text.
+#: Names in texts of the code for the special tokens before and after a text.
 CLS_NAME, SEP_NAME = NAMED = ("[CLS]", "[SEP]")
-#: Fields that a browser sends back or looks for.
+#: Properties that are not renamed, as the browser sends them back or searches for them.
 _KEPT = frozenset({"shown", "id", "value", "href", "className", "class", "path", "search", "snapshot", "n_clicks"})
 _KEY: Hashable = ("special names",)
-#: What texts say of [SEP] -> what they say where nothing stands after a text.
+#: Phrase with [SEP] -> phrase for a tokenizer without a token after a text.
 _NO_END = {
     "[CLS], [SEP] and": "[CLS] and",
     "[CLS] and [SEP]": "[CLS]",
@@ -36,7 +36,7 @@ _NO_END = {
     " other than [SEP]": "",
     "[SEP]": "a token after the text (this model has none)",
 }
-#: What texts say of [CLS] and of special tokens -> what they say where nothing stands before a text.
+#: Phrase with [CLS] or special tokens -> phrase for a tokenizer without a token before a text.
 _NO_START = {
     ", [CLS] included": "",
     "[CLS] are no words": "[CLS] is a word, too",
@@ -48,34 +48,34 @@ _NO_START = {
     "n. [CLS]": "n. first",
     "[CLS] gets": "The first token gets",
 }
-#: Elements with words of the data or of a reader, which stay; so do texts in quotes.
+#: Tags and classes of elements with words of the data or of a reader, which stay; texts in quotes stay too.
 _OF_DATA = frozenset({"q", "mark"})
 _CLASSES_OF_DATA = frozenset({"sentence-text", "word"})
 _QUOTED = re.compile("(“[^”]*”)")
-#: Attributes whose text is shown.
+#: Attributes whose text is visible.
 _SHOWN = frozenset({"data-info", "data-name"})
-#: Classes of components that say one thing.
+#: Classes of components on a single subject, which their first text names.
 _SAY_ONE = frozenset({"figure", "chip"})
 
 
 def special_names(corpus: Corpus) -> Names:
-    """What the tokenizer of the corpus calls the tokens before and after a text; of a damaged corpus, as the code does."""
+    """The tokenizer's names of the special tokens before and after a text; for a damaged corpus, the names in the code."""
     try:
         return current_cache().get(corpus, _KEY, lambda: _ends(corpus))
     except Exception as error:
         if not (isinstance(error, StoreError) or is_damage(error)):
             raise
-        return NAMED  # the parts of the page say what cannot be read
+        return NAMED  # the parts of the page report what cannot be read
 
 
 def in_names_of(corpus: Corpus, content: Any) -> Any:
-    """Components, or what is sent as JSON, with the special tokens named as the tokenizer of the corpus does."""
+    """Components or JSON content, with special tokens named as by the corpus's tokenizer."""
     names = special_names(corpus)
     return content if names == NAMED else renamed(json.loads(to_json_plotly(content)), names)
 
 
 def in_names(text: str, names: Names) -> str:
-    """A text of the code with these names of the special tokens; what it quotes is of the data."""
+    """A text of the code with these names of the special tokens; quoted parts, which are data, stay."""
     if "“" in text:
         return "".join(part if part[:1] == "“" else in_names(part, names) for part in _QUOTED.split(text))
     first, last = names
@@ -92,7 +92,7 @@ def in_names(text: str, names: Names) -> str:
 
 
 def applies(corpus: Corpus, text: str) -> bool:
-    """Whether a text of the code is of more than a token after a text, where the tokenizer puts none there."""
+    """Whether a text of the code applies to a corpus: False if it is on [SEP] alone and the tokenizer adds no token after a text."""
     return special_names(corpus)[1] is not None or not _is_of_end_alone(text)
 
 
@@ -106,7 +106,7 @@ def _ends(corpus: Corpus) -> Names:
 
 
 def renamed(content: Any, names: Names) -> Any:
-    """What is sent as JSON, with these names; where nothing stands after a text, without what is of [SEP] alone."""
+    """JSON content with these names; without items on [SEP] alone where the tokenizer adds no token after a text."""
     if isinstance(content, str):
         return in_names(content, names)
     if _is_of_data(content):
@@ -119,7 +119,7 @@ def renamed(content: Any, names: Names) -> Any:
 
 
 def _in_field(key: str, names: Names) -> Names:
-    """In a chart a text is markup, of which `<s>` would be a part."""
+    """The names for a property: escaped in a figure, whose texts are markup that would contain `<s>`."""
     first, last = (name and escape(name) for name in names)
     return (first, last) if key == "figure" else names
 
@@ -135,12 +135,12 @@ def _is_of_data(content: Any) -> bool:
 
 
 def _is_of_end(content: Any) -> bool:
-    """Whether an item of a list is of [SEP] alone: a choice, a line of a chart, a row of a table, a part of a bar or of its legend."""
+    """Whether an item of a list is on [SEP] alone: a choice, line of a chart, row of a table, part of a bar or of its legend."""
     return _is_of_end_alone(_title(content))
 
 
 def _title(content: Any) -> str:
-    """What such an item is called; empty of other items."""
+    """The title of an item of a list (see `_is_of_end`); empty for other content."""
     if isinstance(content, dict) and "props" not in content:
         return str(next(filter(None, map(content.get, ("label", "name", "hovertemplate"))), ""))
     tag, properties = _element(content)
@@ -152,7 +152,7 @@ def _title(content: Any) -> str:
 
 
 def _element(content: Any) -> tuple[str, dict[str, Any]]:
-    """Tag and properties of an element, as a component or in the tree of a `Markup`; empty of anything else."""
+    """Tag and properties of an element, as a component or in the tree of a `Markup`; empty for other content."""
     if isinstance(content, dict):
         return str(content.get("type", "")).lower(), content.get("props", {})
     match content:
@@ -162,7 +162,7 @@ def _element(content: Any) -> tuple[str, dict[str, Any]]:
 
 
 def _first_text(content: Any) -> str:
-    """The first text of components, of elements or of either's content."""
+    """The first text in components, elements or their content."""
     if isinstance(content, dict):
         return _first_text([content.get("props", {}).get(name) for name in ("children", "tree")])
     if isinstance(content, list):

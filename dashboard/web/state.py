@@ -1,6 +1,6 @@
-"""The state of the dashboard, as a link holds it: one table of fields, which Python and the browser read.
+"""The state of the dashboard in a link: one table of fields, which Python and the browser read.
 
-What the store holds is not known here: bounds that depend on it are named by `Of`, and `bounds.py` has them.
+This module does not know the store: `Of` names the bounds that depend on it, and `bounds.py` computes them.
 """
 
 from collections.abc import Mapping
@@ -19,35 +19,35 @@ from store.schema.corpus import ALL
 from store.schema.model import RATIOS, ROLES, SOURCES, varying_statistics
 from store.schema.pictures import METRICS
 
-#: Fields that every page has. A link without a page and without other fields shows the first page.
+#: Fields that every page has. A link without a page that holds only these fields shows the first page.
 OF_SNAPSHOT = frozenset({"model", "snapshot"})
-#: Tokens drawn on the page of a head, by default and at most.
+#: Default and largest number of tokens drawn on the page of a head.
 HEAD_TOKENS, MOST_TOKENS = 20_000, 1_000_000
-#: Lines per token by default and at most, and the minimum weight of a line by default (AttentionViz).
+#: Default and largest number of lines per token, and default minimum weight of a line (AttentionViz).
 TOP, MOST_TOP, LEAST = 2, 20, 0.05
-#: The picture of the feature points that a reader tries, among those of the store.
+#: Name of the trial picture of feature points, beside the names of the store's pictures.
 TRIAL = "trial"
-#: Tokens of a trial by default and at most, neighbours at most, and the parameters of UMAP by default, as in an ingest.
+#: Default and largest number of tokens of a trial, largest number of neighbours; UMAP's default parameters, as in an ingest.
 TRIED, MOST_TRIED, MOST_NEIGHBORS = 1_000, 2_000, 200
 NEIGHBORS, MIN_DIST = 15, 0.1
-#: Seeds of UMAP, as it takes them; and reviews of the data by their index: no link knows how many there are.
+#: Largest seed that UMAP accepts; largest index of a review in a link, which does not know the number of reviews.
 MOST_SEED, MOST_REVIEWS = (1 << 32) - 1, 100_000_000
-#: Words of a sentence that can be marked on page Relations.
+#: Largest number of words of a sentence that can be marked on page Relations.
 MOST_WORDS = 1_000
-#: Characters of a search, and of what one word of a hypothesis is.
+#: Most characters of a search, and of the condition on one word of a hypothesis.
 MOST_SOUGHT, MOST_OF_END = 200, 80
-#: Characters of another sentence, whose attention heads take over or that is like the shown one; labels of a classifier.
+#: Most characters of another sentence, whose attention heads take over or that resembles the shown one; most labels of a classifier.
 MOST_PATCH, MOST_ANSWERS = 1_000, 1_000
-#: Bytes of a typed text in a link, and of both texts of a pair. With every position hidden or selected, a request for the
+#: Most bytes of a typed text in a link, and of both texts of a pair. With every position hidden or selected, a request for the
 #: longest pair still fits into the request line that servers accept.
 MOST_TYPED, MOST_OF_PAIR = 3_500, 4_000
-#: The browser cuts a text a little later than the server, which then says that it was cut.
+#: Bytes beyond these limits at which the browser cuts a text: the server then still cuts it and says so.
 BEYOND_TYPED, BEYOND_PAIR = 100, 200
 Within = Literal["token", "prefix", "phrase", "lemma"]
 Lines = Literal["point", "sentence"]
 Mean = Literal["none", "heads", "layers", "both"]
 Pair = Literal["all", "aa", "ab", "ba", "bb"]
-#: Attention rollout; what arrives by GlobEnc through the layers, and in one layer; by methods that need the model.
+#: Attention rollout; shares of origins by GlobEnc through the layers, and in one layer; by methods that run the model.
 Rollout = Literal["1", "globenc", "layer", "alti", "value_zeroing", "decompx"]
 Scale = Literal["same", "each"]
 MatrixScale = Literal["root", "linear", "largest", "row", "log"]
@@ -56,7 +56,7 @@ Unit = Literal["word", "wordpiece"]
 HeadColour = Literal["role", "head"]
 Reached = Literal["sentence", "cls", "word"]
 WITHIN: tuple[Within, ...] = get_args(Within)
-#: Of these, what needs annotated words.
+#: Kinds of match of a search that need annotated words.
 OF_WORDS: tuple[Within, ...] = ("lemma",)
 LINES: tuple[Lines, ...] = get_args(Lines)
 MEANS: tuple[Mean, ...] = get_args(Mean)
@@ -66,17 +66,17 @@ SCALES: tuple[Scale, ...] = get_args(Scale)
 MATRIX_SCALES: tuple[MatrixScale, ...] = get_args(MatrixScale)
 INSTEAD: tuple[Instead, ...] = get_args(Instead)
 UNITS: tuple[Unit, ...] = get_args(Unit)
-#: What can stand between the two words of a hypothesis.
+#: Relations between the two words of a hypothesis.
 JOINED = ("depends", "governs", "same", "rest")
 HEAD_COLOURS: tuple[HeadColour, ...] = get_args(HeadColour)
 REACHED: tuple[Reached, ...] = get_args(Reached)
-#: Heads that are changed at once.
+#: Most heads that can be changed at once.
 MOST_CHANGED = 24
 TABS = ("role", "statistics", "point", "selection", "pairs", "distance", "positions", "notes")
 SHOWS = ("head", "model", "matrix", "neuron", "positions", "mixing")
-#: Biases above which a head is said to have a role.
+#: Choices of the bias above which a head has a role.
 THRESHOLDS = ("1.5", "2", "3")
-#: Numbers of heads that can be compared: of their roles and rules, their statistics, and what page Models counts when it is chosen.
+#: Numbers of heads that can be compared: of roles and rules, statistics, and numbers that page Models counts on demand.
 SCORES = (
     "layer",
     "explained",
@@ -88,19 +88,19 @@ SCORES = (
     "distance_variance",
     "induction",
 )
-#: What the heat map of all heads shows of a statistic.
+#: Kinds of values in the heat map of all heads.
 VALUES = ("value", "rank", "difference", "part", "rest")
-#: The heads without a label, as a choice beside the labels.
+#: Choice of the heads without a label, beside the labels.
 UNLABELLED = "none"
-#: Kinds of what a note is about (`dashboard.notes.target.KINDS`), and pages of the list of notes.
+#: Kinds of a note's target (`dashboard.notes.target.KINDS`), and most pages of the list of notes.
 NOTED = ("head", "token", "sentence", "pair", "point", "view")
 MOST_LEAVES = 100_000
-#: The sentence that is most like the shown one, as the other of the two.
+#: Choice of the sentence most similar to the shown one as the other sentence.
 NEAREST = "nearest"
-#: Sentences in the order of the corpus, instead of a statistic that ranks them.
+#: Choice of the order of the corpus, instead of a statistic that ranks sentences.
 ORDER = "order"
 Kind = Literal["number", "share", "choice", "switch", "numbers", "text", "typed", "conditions", "pattern"]
-#: A range of numbers, the words of a choice, the longest text in characters or bytes, the pattern of a text.
+#: Bounds of a field: a range of numbers, the words of a choice, the longest text in characters or bytes, the pattern of a text.
 Bounds = range | tuple[str, ...] | int | str
 _OF_TOKENS = ("queries", "toward", "hide", "window", "keywindow")
 _OF_SENTENCE, _OF_PAIR = ("sentence", "marks", "around", *_OF_TOKENS), ("second", "pair")
@@ -111,10 +111,10 @@ _MARKS = r"\d{1,8}:\d{1,3}-\d{1,3}(\.\d{1,3}-\d{1,3}){0,20}"
 _EXAMPLE = rf"{_MARKS}(;{_MARKS}){{0,20}}"
 _MINIMUM = r"\d{1,5}(\.\d{1,3})?"
 _END = r"-?\d{1,7}(\.\d{1,6})?"
-#: From one number to another, such as `20..50`; either may be missing.
+#: Pattern of an interval such as `20..50`; either number may be missing.
 _INTERVAL = rf"({_END})?\.\.({_END})?"
 _CAMERA = r"-?[\d.]{1,9}(,-?[\d.]{1,9}){2,4}"
-#: Layer and head, as `3-7`.
+#: Pattern of a layer and a head, such as `3-7`.
 HEAD = r"\d{1,3}-\d{1,3}"
 _KINDS = r"(off|even|mean|rule)"
 _CURVE = rf"{_KINDS}(\.{_KINDS}){{0,3}}"
@@ -122,7 +122,7 @@ _CHANGED = rf"{HEAD}(\.{HEAD}){{0,{MOST_CHANGED - 1}}}"
 
 
 class Of(Enum):
-    """Bounds that depend on the store."""
+    """Names of bounds that depend on the store."""
 
     MODELS = auto()
     LAYERS = auto()
@@ -150,22 +150,22 @@ class Of(Enum):
 
 @dataclass(frozen=True)
 class Field:
-    """What a field of the link may hold, and what a change of it does to the other fields.
+    """Permitted values of a field of the link, and effects of its change on other fields.
 
     Attributes
     ----------
     kind
-        How `LinkReader` reads it. A `switch` that is on holds its one word.
+        How `LinkReader` reads the field. A `switch` that is on holds its one word.
     bounds
-        What it may hold; None for any number from 0 to 1.
+        Permitted values; None for any number from 0 to 1.
     clears
-        Fields that have no meaning after a change of this one.
+        Fields that a change of this field clears.
     moves
-        Whether a change shows another picture, so that the camera has no meaning after it.
+        Whether a change shows another picture, so that the camera is cleared.
     brings
-        A field that a reader's first value of this one switches on, and that goes when this one is emptied.
+        A field that a reader's first value of this field switches on, and that is cleared when this field is emptied.
     ends
-        Fields that have no meaning once this one is emptied.
+        Fields that are cleared when this field is emptied.
     """
 
     kind: Kind
@@ -177,7 +177,7 @@ class Field:
 
 
 def encode_fields(fields: Mapping[str, object]) -> str:
-    """Fields as they stand in a query string, with the marks of lists left readable."""
+    """Fields as a query string, with readable separators of lists."""
     return urlencode(fields, safe=",:;|")
 
 
@@ -204,7 +204,7 @@ _ON = Field("switch", ("1",))
 class LinkState:
     """The state of the dashboard: every field of a link with its name, type, bounds and default.
 
-    A field that is as by default is not in the link.
+    The link leaves out fields with default values.
     """
 
     page: str = field(default_factory=first_page)
@@ -376,23 +376,23 @@ class LinkState:
 
     @property
     def bare_href(self) -> str:
-        """The link to the page as it opens: of the model and the snapshot alone."""
+        """The link to the page with the model and the snapshot alone."""
         return _link(self.page, {name: value for name, value in self.fields.items() if name in OF_SNAPSHOT and value})
 
     @property
     def chosen(self) -> frozenset[str]:
-        """Fields that are not as by default, without the model and the snapshot."""
+        """Fields without default values, except model and snapshot."""
         return frozenset(name for name, value in self.fields.items() if value != DEFAULTS[name]) - OF_SNAPSHOT
 
     @property
     def second_head(self) -> tuple[int, int] | None:
-        """Layer and head of the pinned head, where it is another one than the link's."""
+        """Layer and head of the pinned head; None where it is the link's own head or none is pinned."""
         pinned = head_numbers(self.pinned)
         return None if pinned == (self.layer, self.head) else pinned
 
     @property
     def shown_heads(self) -> list[tuple[int, int]]:
-        """Layer and head of the link's head, and of the pinned one."""
+        """Layer and head of the link's head, and of the pinned head where it is another."""
         return [(self.layer, self.head), *([self.second_head] if self.second_head else [])]
 
     @property
@@ -402,7 +402,7 @@ class LinkState:
         return {name: values[name] for name in FIELDS}
 
     def on(self, page: str) -> "LinkState":
-        """The same state on another page, without the camera; marked pairs are of the sentence of their page."""
+        """The state on another page, without the camera, and without marked pairs where the page marks other items."""
         of_pages = {links_of(each).marked for each in (self.page, page)}
         marks = None if len(of_pages) > 1 and "sentence" in of_pages else self.marks
         return replace(self, page=page, at=None, marks=marks)
@@ -417,7 +417,7 @@ class LinkState:
         return self.on("sentence").with_(sentence=sentence, pair="all", **(nothing | changes))
 
     def with_(self, **changes: object) -> "LinkState":
-        """The same state with some fields changed."""
+        """The state with some fields changed."""
         return replace(self, **changes)  # type: ignore[arg-type]
 
 
@@ -428,20 +428,20 @@ def _table() -> dict[str, Field]:
 
 #: Every field of a link by its name.
 FIELDS: Mapping[str, Field] = _table()
-#: What a field holds where the link does not say it; where it is None, the store decides.
+#: Default of a field that the link does not hold; None where the store decides.
 DEFAULTS: Mapping[str, Any] = {field.name: field.default for field in fields(LinkState) if field.name in FIELDS}
 _WRITTEN = tuple(DEFAULTS.items())
 
 
 def browser_table(prefix: str = "") -> dict[str, Any]:
-    """What the browser needs of the table, ready for JSON: it makes links itself, under the server's prefix."""
+    """The table for the browser, ready for JSON: the browser makes links itself, under the server's prefix."""
     each = {name: _in_browser(name, field) for name, field in FIELDS.items()}
     longest = {"longest": MOST_TYPED + BEYOND_TYPED, "longestPair": MOST_OF_PAIR + BEYOND_PAIR}
     return {"fields": each, "root": prefix} | longest
 
 
 def _in_browser(name: str, field: Field) -> dict[str, Any]:
-    """What of a field differs from no default, no switch, nothing cleared or brought, left out where it is as by default."""
+    """Properties of a field for the browser; properties that are None or empty are left out."""
     on = field.bounds[0] if field.kind == "switch" and isinstance(field.bounds, tuple) else None
     always = [page for page, links in page_links().items() if name in links.always]
     each = {"default": DEFAULTS[name], "on": on, "always": always, "brings": field.brings, "ends": [*field.ends]}

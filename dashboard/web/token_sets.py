@@ -1,7 +1,7 @@
-"""Token sets with vectors at the feature points: those of the store, and reviews of the data that a reader asked for.
+"""Token sets with vectors at the feature points: token sets of the store, and reviews of the data that a reader requested.
 
-A review that was read has the arrays that an ingest would have stored of it. They are in files that all processes of a server
-share, the least recently used of which are deleted.
+A review that the model has read has the arrays that an ingest would store for it. They are in files that all processes of a
+server share; the least recently used files are deleted.
 """
 
 from collections.abc import Mapping
@@ -23,41 +23,41 @@ from store.features import Features
 from store.phrases import whole_number
 from store.repository.arrays import Groups
 
-#: Bytes of the files of all reviews that were read; one of 512 tokens at 20 points of 384 features has 11 MB.
+#: Most bytes of the files of all reviews that were read; a review of 512 tokens at 20 points of 384 features has 11 MB.
 BUDGET = 256 << 20
 GONE = "The server does not have review {} now. Open it on page Features."
-#: What a zarr store has, by its keys.
+#: Contents of a zarr store by its keys.
 Stored = Mapping[str, NDArray[np.uint8]]
 
 
 @dataclass(frozen=True, eq=False)
 class ReadReview:
-    """A review that was read, and what its arrays are read from."""
+    """A review that the model has read, and the zarr store of its arrays."""
 
     features: Features
     stored: Stored
 
 
 class TokenSets:
-    """The token sets that a server can show, in files of a `folder` where they are not in the store."""
+    """The token sets that a server can show; token sets outside the store are in files of a `folder`."""
 
     def __init__(self, folder: Path, *, budget: int = BUDGET) -> None:
         self._results: SharedResults[ReadReview] = SharedResults(DiskCache(folder / "reviews", budget))
 
     @classmethod
     def of(cls, served_store: ServedStore) -> "TokenSets":
-        """Those of a served store, in the folder of its server."""
+        """The token sets of a served store, in the folder of its server."""
         return cls(served_store.folder)
 
     def find(self, corpus: Corpus, name: str) -> Features | None:
-        """A token set by its name; None of a review that is to be read."""
+        """A token set by its name; None for a review that is not read yet."""
         if name in corpus.token_sets:
             return corpus.features(name)
         read = self._read(corpus, name)
         return read.features if read else None
 
     def open(self, corpus: Corpus, name: str) -> Features:
-        """The same. Raises StoreError where there is none."""
+        """A token set by its name. Raises StoreError where there is none."""
         if (found := self.find(corpus, name)) is not None:
             return found
         if (number := review_number(name)) is not None:
@@ -65,12 +65,12 @@ class TokenSets:
         return corpus.features(name)
 
     def stored(self, corpus: Corpus, name: str) -> Stored | None:
-        """What the arrays of a review that was read are read from; None of a token set of the store."""
+        """The zarr store of a review that was read; None for a token set of the store, and a review that is not read yet."""
         read = None if name in corpus.token_sets else self._read(corpus, name)
         return read.stored if read else None
 
     def add(self, corpus: Corpus, name: str, stored: Stored) -> Features:
-        """A review that was read, for all processes of the server."""
+        """Keep a review that was read, for all processes of the server."""
         read = ReadReview(opened_token_set(corpus, name, stored), stored)
         return self._results.add(_key(corpus, name), read, stored).features
 
@@ -82,7 +82,7 @@ class TokenSets:
 
 
 def opened_token_set(corpus: Corpus, name: str, stored: Stored) -> Features:
-    """A token set of a model from what a zarr store has."""
+    """A token set of a model from the contents of a zarr store."""
     chunks = MemoryStore({key: Buffer.from_array_like(content) for key, content in stored.items()}, read_only=True)
     return Features(corpus, Groups(chunks), name)
 
@@ -98,7 +98,7 @@ def review_name(number: int) -> str:
 
 
 def review_number(name: str) -> int | None:
-    """The index of a review by the name of its token set; None of another one."""
+    """The index of a review from the name of its token set; None for other token sets."""
     number = name.removeprefix("review-")
     return whole_number(number) if number != name else None
 

@@ -1,1 +1,1 @@
-"""From tokens to tensors: the model, its queries, keys and statistics, and its vectors at the feature points."""
+"""Tensors of tokens: the model, its queries, keys and statistics, and its vectors at the feature points."""

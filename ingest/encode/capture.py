@@ -1,8 +1,8 @@
-"""What softmax sees in a forward pass, through transformers' `AttentionInterface`: queries and keys after any rotation, and values.
+"""Vectors that softmax reads in a pass, through transformers' `AttentionInterface`: queries and keys after any rotation, and values.
 
-Every family is captured here, in the order of the calls: some modules do not know the number of their layer, and some are called as
-several layers. Modules that do not ask that interface are made to ask the same (`ModelParts.ask`). A pass attends as transformers' sdpa does, which never hands out
-a pattern; with other patterns of some heads where they are replaced; or as it is told.
+Tensors are captured in the order of the calls: some modules do not know the number of their layer, and some are called as
+several layers. Modules that do not use that interface are made to use it (`ModelParts.ask`). A pass attends as transformers' sdpa
+does, which never returns a pattern; with given patterns of the heads in `Pass.replaced`; or by the function `Pass.instead`.
 """
 
 import math
@@ -25,12 +25,12 @@ from transformers.masking_utils import sdpa_mask
 from ingest.family.protocol import Place
 from store.schema.features import FIRST_KINDS
 
-#: (layer, head) -> its weights (query_token, key_token) instead of the pattern of its queries and keys; of zeros the head is off.
+#: Weights (query_token, key_token) that replace the pattern of a head, by (layer, head); weights of 0 switch the head off.
 Replaced = Mapping[tuple[int, int], NDArray[np.floating]]
 NOTHING: Replaced = MappingProxyType({})
-#: From the number of a layer, and its queries, keys and values (token, head, channel), the outputs of its heads, of the same dims.
+#: Outputs of the heads of a layer (token, head, channel), from the layer's number, queries, keys and values of the same dims.
 AttendInLayer = Callable[[int, Tensor, Tensor, Tensor], Tensor]
-#: What transformers calls this way of attending.
+#: Name of this way of attending in transformers.
 CAPTURED = "headscape"
 
 
@@ -45,7 +45,7 @@ class Capture:
     layer_input, projected
         Input of the layer, and output of the output projection with its bias: (sentence, token, feature).
     last
-        What the model gives of each token (sentence, token, feature).
+        Output of the model for each token (sentence, token, feature).
     points
         Vectors (sentence, token, feature) by the name of the feature point; empty unless `HookedModel.listen_at_points`.
     """
@@ -57,20 +57,20 @@ class Capture:
     projected: list[Tensor] = field(default_factory=list)
     last: Tensor | None = None
     points: dict[str, Tensor] = field(default_factory=dict)
-    #: How often each kind of feature point was passed: the number of the next layer.
+    #: Number of times that each kind of feature point was passed: the number of the next layer.
     passed: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass
 class Pass:
-    """A forward pass: what it captures, and what it does where it does not merely attend.
+    """A forward pass: the tensors that it captures, and how its attention differs from transformers'.
 
     Attributes
     ----------
     replaced
-        Patterns of some heads, in a pass without padding.
+        Patterns that replace those of some heads, in a pass without padding.
     instead
-        What attends instead of transformers, in a pass over one row of tokens.
+        Function that attends instead of transformers' sdpa, in a pass over one row of tokens.
     """
 
     capture: Capture = field(default_factory=Capture)
@@ -95,7 +95,7 @@ class Pass:
 
 @dataclass(frozen=True)
 class Heads:
-    """What transformers hands over: (sentence, head, token, channel), with fewer heads where several share keys and values."""
+    """Queries, keys and values from transformers (sentence, head, token, channel); keys and values may have fewer heads."""
 
     query: Tensor
     key: Tensor
@@ -123,7 +123,7 @@ _RUNNING = _Running()
 
 @contextmanager
 def running(passing: Pass) -> Iterator[Capture]:
-    """While a model is called with the attention `CAPTURED`, in this thread."""
+    """Make `passing` the pass of this thread while a model with the attention `CAPTURED` is called."""
     _RUNNING.passing = passing
     try:
         yield passing.capture
@@ -132,7 +132,7 @@ def running(passing: Pass) -> Iterator[Capture]:
 
 
 def keep(place: Place, take: Callable[[Capture, Tensor], None]) -> None:
-    """From now on hand the vectors at a place to `take`, in every pass that is `running`."""
+    """Register a hook that hands the vectors at a place to `take`, in every pass that is `running`."""
 
     def hand(vectors: Tensor) -> None:
         if _RUNNING.passing is not None:
@@ -145,7 +145,7 @@ def keep(place: Place, take: Callable[[Capture, Tensor], None]) -> None:
 
 
 def keep_point(place: Place, kind: str, points: Container[str], change: Callable[[Tensor], Tensor]) -> None:
-    """From now on capture the vectors at a place, changed, where they are one of these feature points; a layer follows the other."""
+    """Register a hook that captures the vectors at a place after `change`, if `points` has its feature point; call n is layer n."""
 
     def take(capture: Capture, vectors: Tensor) -> None:
         point = kind if kind in FIRST_KINDS else f"L{capture.passed[kind]:02d}.{kind}"
@@ -165,7 +165,7 @@ def _attend(
     scaling: float | None = None,
     **options: Any,
 ) -> tuple[Tensor, None]:
-    """As transformers calls a function of its `AttentionInterface`."""
+    """Attend in the pass of this thread; transformers calls this function by its `AttentionInterface`."""
     passing, vectors = _RUNNING.passing or Pass(), Heads(query, key, value, scaling)
     return passing.attend(module, vectors, attention_mask, scaling=scaling, **options), None
 
@@ -178,7 +178,7 @@ def attend_in_pass(
     mask: Callable[[], Tensor],
     scaling: float | None = None,
 ) -> Tensor | None:
-    """See `ingest.family.protocol.Attend`."""
+    """Attend in the pass of this thread; see `ingest.family.protocol.Attend`."""
     passing = _RUNNING.passing
     if passing is None:
         return None
@@ -191,7 +191,7 @@ AttentionMaskInterface.register(CAPTURED, sdpa_mask)
 
 
 def _with_patterns(context: Tensor, value: Tensor, patterns: Mapping[int, NDArray[np.floating]]) -> Tensor:
-    """The outputs of heads (sentence, token, head, channel), where patterns of some mix their values again."""
+    """Outputs of heads (sentence, token, head, channel); the given patterns mix the values of their heads anew."""
     changed = context.clone()
     for head, weights in patterns.items():
         changed[..., head, :] = torch.as_tensor(weights, dtype=value.dtype, device=value.device) @ value[..., head, :]

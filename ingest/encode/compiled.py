@@ -1,7 +1,7 @@
-"""What numba compiles of the encoding on a CPU: statistics of patterns, and what is done with the vectors of every token, each in one pass.
+"""Functions of the encoding on a CPU that numba compiles: statistics of patterns and work on every token's vectors, each in one pass.
 
 Softmax, statistics and profiles are taken in one pass over each row of logits, by the formulas of `store.kernels`, which tests
-compare. There each formula passes over all patterns of a batch, which do not fit into the cache of a core: of sentences of 512
+compare. There each formula passes over all patterns of a batch, which do not fit into the cache of a core: for sentences of 512
 wordpieces that took six times as long as the model. Imports numba: import it where it is used.
 """
 
@@ -23,15 +23,15 @@ Flags = NDArray[np.uint8]
 Numbers = NDArray[np.int64]
 Bits = NDArray[np.int32]
 
-#: Sums may be taken in any order, and neither patterns nor vectors have NaN: so many weights or products are added at once.
+#: Sums may be taken in any order, and neither patterns nor vectors have NaN: a core then adds several weights or products at once.
 SUMS = {"reassoc", "contract", "nsz", "nnan"}
 _ATTENDED, _TINY = np.float32(ATTENDED), np.finfo(np.float32).tiny
-#: 2^x for x from -1/2 to 1/2 is a polynomial of these factors to 2e-7 (S. Moshier, Cephes, exp2f).
+#: Coefficients of the polynomial that is 2^x for x from -1/2 to 1/2, to 2e-7 (S. Moshier, Cephes, exp2f).
 _P6, _P5, _P4, _P3, _P2, _P1 = (
     np.float32(factor)
     for factor in (1.535336188e-4, 1.339887440e-3, 9.618437357e-3, 5.550332472e-2, 0.2402264791, 0.6931472028)
 )
-#: The smallest exponent of 2 that gives no subnormal number; what the bits of an exponent are more than it, and their place.
+#: Smallest exponent of 2 that gives no subnormal number; bias of an exponent's bits, and number of bits below them.
 _LEAST, _BIAS, _MANTISSA = np.float32(-126), np.int32(127), np.int32(23)
 _HALF, _ONE, _PER_BINARY = np.float32(0.5), np.float32(1), np.float32(1 / math.log(2))
 
@@ -39,7 +39,7 @@ _HALF, _ONE, _PER_BINARY = np.float32(0.5), np.float32(1), np.float32(1 / math.l
 class Places(NamedTuple):
     """Place of each statistic that the pass writes, in the order of `STATISTICS`.
 
-    An argument of what is compiled: numba would keep the numbers of a constant in its cache when the table changes.
+    Compiled functions take it as an argument: numba's cache would keep the numbers of a constant when the table changes.
     """
 
     to_cls: int
@@ -78,7 +78,7 @@ def accumulate_statistics(
     received_at: Doubles,
     at: Places,
 ) -> None:
-    """Turn the logits of some heads into patterns, and add up what is stored of these.
+    """Turn the logits of some heads into patterns, and add up the statistics of these that are stored.
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ def accumulate_statistics(
     statistics
         Becomes `token_statistics`: (statistic, head, token).
     profile, received_at
-        To these are added the `offset_profile` of all sentences, (head, offset), and attention received by position, mean over
-        queries and sum over sentences, (head, position).
+        Sums to which the function adds the `offset_profile` of all sentences, (head, offset), and attention received by position,
+        mean over queries and sum over sentences, (head, position).
     at
         `PLACES`.
     """
@@ -138,7 +138,7 @@ def _soften(
     saved: Singles,
     query: int,
 ) -> np.float32:
-    """Exponentials instead of the logits of a row; one over their sum. The row's entropy and confidence."""
+    """Replace the logits of a row by exponentials and return one over their sum; write the row's entropy and confidence."""
     greatest, other = _greatest(row, bits, of_sep, saved)
     total, below = _exponentiate(row, greatest, scale)
     share = _ONE / total
@@ -150,7 +150,7 @@ def _soften(
 
 @njit(cache=True, nogil=True)
 def _greatest(row: Singles, bits: Bits, of_sep: Numbers, saved: Singles) -> tuple[np.float32, np.float32]:
-    """The largest logit of a row, and that on keys other than [SEP], minus infinity where there is none."""
+    """Largest logit of a row, and largest logit on keys other than [SEP]: minus infinity where all keys are [SEP]."""
     for place in range(len(of_sep)):
         saved[place] = row[of_sep[place]]
         row[of_sep[place]] = -np.inf
@@ -163,7 +163,7 @@ def _greatest(row: Singles, bits: Bits, of_sep: Numbers, saved: Singles) -> tupl
 
 @njit(cache=True, nogil=True)
 def _largest(bits: Bits) -> np.float32:
-    """The largest of some numbers by their bits, as whole numbers: so it is found many times as fast. Those of negative numbers descend."""
+    """Largest of some numbers, by their bits as whole numbers: many times as fast. Bits of negative numbers have the opposite order."""
     greatest, least = np.int32(-0x80000000), np.int32(0x7FFFFFFF)
     for place in range(len(bits)):
         greatest = max(greatest, bits[place])
@@ -173,7 +173,7 @@ def _largest(bits: Bits) -> np.float32:
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def _exponentiate(row: Singles, greatest: np.float32, scale: np.float32) -> tuple[np.float32, np.float32]:
-    """exp(scale (logit - greatest)) instead of logits; their sum, and that of each times what its logit is below the greatest."""
+    """Replace logits by exp(scale (logit - greatest)); return the sum of these, and the sum of each times (greatest - logit)."""
     total = below = np.float32(0)
     per_binary = scale * _PER_BINARY
     for key in range(len(row)):
@@ -200,7 +200,7 @@ def _of_row(
     received: Singles,
     query: int,
 ) -> None:
-    """Divide a row by its sum; its statistics that are sums over all keys. `norm_to_self` gets what norms are divided by."""
+    """Divide a row by its sum; write its statistics that are sums over all keys. `norm_to_self` holds the divisor of norms for now."""
     none = np.float32(0)
     attended = square = whole = far = none
     for key in range(len(row)):
@@ -220,7 +220,7 @@ def _of_row(
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def _add_offsets(near: Singles, row: Singles, query: int) -> None:
-    """Add a row to the weights by offset."""
+    """Add the weights of a row to `near`, by offset."""
     first, last = max(0, query - FARTHEST), min(len(row), query + FARTHEST + 1)
     near[0] += _total(row[:first])
     near[-1] += _total(row[last:])
@@ -249,7 +249,7 @@ def _of_keys(
     of_punctuation: Numbers,
     sinks: Numbers,
 ) -> None:
-    """Statistics of the rows of a sentence that are sums over few keys, and what each key receives."""
+    """Statistics of the rows of a sentence that are sums over few keys, and the attention that each key receives."""
     for query in range(len(received)):
         row, whole = rows[query], out[at.norm_to_self, query]
         out[at.received, query] = received[query]
@@ -270,13 +270,13 @@ def _to(keys: Numbers, row: Singles, norm: Singles, whole: np.float32) -> tuple[
     return by_weight, by_norm / whole
 
 
-#: float16 by its bits, which numba cannot compute with.
+#: Bits of float16 numbers: numba cannot compute with float16.
 Halves = NDArray[np.int16]
 
 
 @njit(cache=True, nogil=True)
 def pad(vectors: Singles, starts: Numbers, padded: Singles) -> None:
-    """(head, sentence, token, channel) from (token, head, channel), 0 in the padding."""
+    """Copy vectors (token, head, channel) to `padded` (head, sentence, token, channel), 0 in the padding."""
     heads, sentences, _, _ = padded.shape
     for sentence in range(sentences):
         first, tokens = starts[sentence], starts[sentence + 1] - starts[sentence]
@@ -288,7 +288,7 @@ def pad(vectors: Singles, starts: Numbers, padded: Singles) -> None:
 
 @njit(cache=True, nogil=True)
 def unpad(padded: Singles, starts: Numbers, vectors: Singles) -> None:
-    """(token, head, channel) from (head, sentence, token, channel)."""
+    """Copy `padded` (head, sentence, token, channel) to vectors (token, head, channel), without the padding."""
     heads, sentences, _, _ = padded.shape
     for sentence in range(sentences):
         first, tokens = starts[sentence], starts[sentence + 1] - starts[sentence]
@@ -305,7 +305,7 @@ def _copy(vector: Singles | Halves, into: Singles | Halves) -> None:
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def norms_of(vectors: Singles, products: Singles, norms: Singles) -> None:
-    """sqrt(v G v') (head, token) from v (token, head, channel) and v G (head, token, channel)."""
+    """Norms sqrt(v G v') (head, token) from v (token, head, channel) and v G (head, token, channel)."""
     heads, tokens, channels = products.shape
     for head in range(heads):
         for token in range(tokens):
@@ -327,7 +327,7 @@ def mixing_of(
 ) -> None:
     """`store.kernels.mixing.mixing_ratios` (ratio, token) from p(i,i) (head, token) and vectors (token, feature).
 
-    `attended` becomes what is mixed in, `own` what is preserved.
+    `attended` becomes the vectors that are mixed in, `own` the vectors that are preserved.
     """
     one = np.float32(1)
     for token in range(len(own)):
@@ -360,7 +360,7 @@ def _length(vector: Singles) -> np.float32:
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def _lengths(vector: Singles, gain: Singles, centred: bool) -> tuple[np.float32, np.float32]:
-    """|v| and |(v - its mean over features) gain|, or |v gain|."""
+    """Lengths |v| and |(v - its mean over features) gain|; the second is |v gain| if not `centred`."""
     total = square = np.float32(0)
     for feature in range(len(vector)):
         total += vector[feature]

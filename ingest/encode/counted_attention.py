@@ -1,8 +1,8 @@
-"""Attention of a model on a CPU that counts its patterns where it uses them: they are computed once, and live in the cache of a core.
+"""Attention of a model on a CPU that counts patterns while it uses them: each is computed once, and lives in the cache of a core.
 
-Its linear layers hold the weight as oneDNN multiplies it, in float32. torch multiplies by MKL, which packs the weight again in
+Linear layers hold their weight in the order of oneDNN, in float32. torch multiplies by MKL, which packs the weight again in
 every product, and on processors that are not Intel's uses half of their width: there oneDNN takes less than half the time.
-Where torch has no oneDNN, layers stay as they are. Mixing ratios come from the patterns that were counted.
+Where torch has no oneDNN, layers stay as they are. Mixing ratios follow from the counted patterns.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,12 +19,12 @@ from store.kernels.bias import AttentionBias, masks_of
 from store.kernels.statistics import sink_threshold
 from store.schema.model import OFFSETS, RATIOS, STATISTICS
 
-#: Rows of the products for which the order of a weight is chosen. With another number it is less than the best.
+#: Number of rows of a product that oneDNN orders a weight for; with other numbers of rows the order is not the best.
 PRODUCT_ROWS = 512
 
 
 class PackedLinear(nn.Module):
-    """A linear layer that holds its weight packed only."""
+    """A linear layer that holds its weight in packed form only."""
 
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
@@ -33,15 +33,15 @@ class PackedLinear(nn.Module):
 
     @property
     def weight(self) -> Tensor:
-        """The weight as a linear layer has it, (output, input), copied."""
+        """A copy of the weight, not packed: (output, input)."""
         return self._packed.to_dense()
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """As `nn.Linear` but for rounding. For no gradient."""
+        """Outputs of the layer, as of `nn.Linear` but for rounding; without gradients."""
         return self._product(vectors, self.bias)
 
     def product(self, vectors: Tensor) -> Tensor:
-        """The same without the bias."""
+        """Vectors multiplied by the weight, without the bias."""
         return self._product(vectors, None)
 
     def _product(self, vectors: Tensor, bias: Tensor | None) -> Tensor:
@@ -50,7 +50,7 @@ class PackedLinear(nn.Module):
 
 
 def can_pack(device: torch.device, dtype: torch.dtype) -> bool:
-    """Whether layers on the device can be packed that multiply in this dtype."""
+    """Whether layers that multiply in this dtype can be packed on the device."""
     built = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
     measured = torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512")
     return built and measured and device.type == "cpu" and dtype == torch.float32
@@ -68,7 +68,7 @@ def pack_linears(module: nn.Module) -> None:
 def batch_product(left: Tensor, right: Tensor) -> Tensor:
     """Products of matrices (batch, row, inner) and (batch, inner, column) in float32 on a CPU, each in one piece of memory.
 
-    By oneDNN where it is only one: it is large, then, and takes half the time.
+    A single product is large, and oneDNN takes half the time for it.
     """
     if len(left) > 1 or not can_pack(left.device, left.dtype):
         return torch.bmm(left, right)
@@ -76,7 +76,7 @@ def batch_product(left: Tensor, right: Tensor) -> Tensor:
     return product[None]
 
 
-#: Weights of patterns that are in memory at once, as many as a core has room for in its cache.
+#: Attention weights in memory at once: as many as fit into the cache of a core.
 ROOM = 1 << 18
 #: The logit of a key that a query does not see.
 LEAST = -1e9
@@ -84,14 +84,14 @@ LEAST = -1e9
 
 @dataclass(frozen=True)
 class Counted:
-    """What is stored of a layer's patterns, without padding.
+    """Numbers that follow from a layer's patterns, without padding.
 
     Attributes
     ----------
     statistics
         `token_statistics` (statistic, head, token).
     value_norm
-        (head, token).
+        Lengths of the transformed values (head, token).
     profile
         `offset_profile` of all sentences: (offset, head).
     received_at
@@ -140,9 +140,9 @@ class Counting:
     Attributes
     ----------
     grams, bias
-        `output_grams` of the model, and what it adds to logits.
+        `output_grams` of the model, and the bias that it adds to logits.
     layers
-        What was counted of each layer in which it attended.
+        Numbers of each layer that has attended so far.
     """
 
     sentences: Sentences
@@ -151,12 +151,12 @@ class Counting:
     layers: list[Counted] = field(default_factory=list)
 
     def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        """See `ingest.encode.capture.AttendInLayer`."""
+        """Outputs of the heads of a layer; see `ingest.encode.capture.AttendInLayer`."""
         self.layers.append(self.count(layer, query, key, value))
         return self.layers[-1].context.unflatten(-1, value.shape[1:])
 
     def count(self, layer: int, query: Tensor, key: Tensor, value: Tensor) -> Counted:
-        """What is stored of the patterns of a layer."""
+        """Numbers of a layer's patterns, from its queries, keys and values."""
         bias = self.bias and self.bias.part(layer)
         return attend_and_summarize(query, key, value, self.grams[layer], self.sentences, bias)
 
@@ -171,7 +171,7 @@ def attend_and_summarize(
     *,
     room: int = ROOM,
 ) -> Counted:
-    """Attention between the tokens of each sentence, and what is stored of it.
+    """Attention between the tokens of each sentence, and the numbers of its patterns.
 
     Parameters
     ----------
@@ -180,9 +180,9 @@ def attend_and_summarize(
     gram
         `output_gram` of the layer (head, channel, channel).
     bias
-        What the model adds to the logits of the layer.
+        Bias that the model adds to the logits of the layer.
     room
-        Weights of patterns that are in memory at once.
+        Attention weights in memory at once.
     """
     from ingest.encode.compiled import unpad
 
@@ -212,7 +212,7 @@ def _value_norms(value: Tensor, gram: Tensor) -> Tensor:
 
 
 def _padded(vectors: Tensor, sentences: Sentences) -> Tensor:
-    """(head, sentence, token, channel) from (token, head, channel)."""
+    """Vectors with padding (head, sentence, token, channel), from vectors (token, head, channel)."""
     from ingest.encode.compiled import pad
 
     _, heads, channels = vectors.shape
@@ -224,7 +224,7 @@ def _padded(vectors: Tensor, sentences: Sentences) -> Tensor:
 def _count_heads(
     own: slice, vectors: list[Tensor], sentences: Sentences, counted: Counted, bias: AttentionBias | None
 ) -> None:
-    """Count some heads by their queries, keys and values (head, sentence, token, channel); context replaces the queries."""
+    """Count the patterns of some heads from their vectors (head, sentence, token, channel); context replaces the queries."""
     from ingest.encode.compiled import PLACES, accumulate_statistics
 
     query, key, value = (each[own].flatten(0, 1) for each in vectors)
@@ -247,7 +247,7 @@ def _count_heads(
 
 
 def _add_bias(products: Tensor, bias: AttentionBias, query: Tensor, key: Tensor) -> None:
-    """Add to products of queries and keys, which are still to be divided by sqrt(channels), what the model adds to logits."""
+    """Add the model's bias to products of queries and keys, which are divided by sqrt(channels) later."""
     products *= query.shape[-1] ** -0.5
     bias.add_to(products, query, key)
     # The compiled pass takes no infinite number, and no weight is less than 2^-126.
@@ -265,11 +265,11 @@ class CountedMixing:
     Attributes
     ----------
     product
-        Multiplies vectors (token, head and channel) by its weight.
+        Function that multiplies vectors (token, head and channel) by the projection's weight.
     bias, gain
-        Its bias, and gamma of the layer norm after it: (feature,).
+        Bias of the projection, and gamma of the layer norm after it: (feature,).
     centres
-        Whether that norm takes the mean off a vector.
+        Whether the norm subtracts the mean of a vector.
     """
 
     product: Callable[[Tensor], Tensor]
@@ -279,7 +279,7 @@ class CountedMixing:
 
     @classmethod
     def of(cls, layer: LayerParts) -> "CountedMixing":
-        """That of a layer."""
+        """The output projection of a layer."""
         dense = layer.output
         weight, bias, gain = (part.detach().float() for part in (*layer.output_map, layer.norm.weight))
         product = dense.product if isinstance(dense, PackedLinear) else lambda vectors: vectors @ weight
@@ -288,8 +288,8 @@ class CountedMixing:
     def ratios(self, counted: Counted, value: Tensor, layer_input: Tensor, projected: Tensor) -> Tensor:
         """Mixing ratios (ratio, token).
 
-        From values (token, head, channel), and what a pass captured of the layer, (token, feature): its input, and what it
-        `projected`, which saves a product; in 16 bits it is not exact enough, and computed here.
+        Takes values (token, head, channel), and captured vectors (token, feature): the layer's input, and the projection's output
+        `projected`. The latter saves a product; in 16 bits it is not exact enough, and is computed here.
         """
         from ingest.encode.compiled import mixing_of
 

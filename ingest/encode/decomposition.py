@@ -1,9 +1,9 @@
-"""What each token adds to each token of one sentence, with the model: ALTI, Value Zeroing and DecompX.
+"""Shares of each token in each token of one sentence, with the model: ALTI, Value Zeroing and DecompX.
 
-Of models with layer norms after attention and after a feed-forward network of two linear layers, as BERT has. With y_ij of
+For models with layer norms after attention and after a feed-forward network of two linear layers, as BERT has. With y_ij of
 `store.kernels.mixing` and LN the norms:
 
-- ALTI (Ferrando et al. 2022, section 3): max(0, |y_i|_1 - |y_i - t_ij|_1), t_ij what LN after attention makes of y_ij and y_i its output.
+- ALTI (Ferrando et al. 2022, section 3): max(0, |y_i|_1 - |y_i - t_ij|_1), t_ij is y_ij after LN of attention, y_i the output of LN.
 - Value Zeroing (Mohebbi et al. 2023, section 3): cosine distance of the output of a layer for token i to that with the value of token j set to 0.
   The sum after attention loses its part of j, so that the norms and the feed-forward network alone are computed again.
 - DecompX (Modarressi et al. 2023, section 3): the vector of each token as a sum over input tokens, carried through all layers. Attention
@@ -32,16 +32,16 @@ from store.kernels.bias import AttentionBias
 from store.kernels.mixing import roll_out
 from store.schema.mixing import MOST_BYTES
 
-#: Pairs of tokens whose vectors are computed at once: those of a feed-forward network then fit into a cache.
+#: Pairs of tokens whose vectors are computed at once: vectors of a feed-forward network then fit into a cache.
 PAIRS = 1_024
-#: A sum of parts below which its activation has the slope at 0.
+#: Magnitude of a sum of parts below which its activation gets the slope at 0.
 SMALL = 1e-9
-#: Share of a row that goes to the token itself where nothing is left of any: a row must sum to 1.
+#: Added to the share of the token itself, so that a row of zeros sums to 1, too.
 LEAST = 1e-12
 DECOMPX = "decompx"
-#: By how much the parts of logits may miss them, as a share of the largest: beyond it the classifier is built otherwise.
+#: Largest difference between logits and the sums of their parts, as a share of the largest logit; beyond it no parts are given.
 LARGEST_MISS = 1e-3
-#: What to do where a method needs layers that a model lacks, and where a text is too long for it.
+#: Advice where a method needs layers that a model lacks, and where a text is too long for it.
 INSTEAD = "Choose globenc, or a model with BERT's layers."
 SHORTER = "Choose alti, or a shorter text."
 
@@ -55,13 +55,13 @@ class Affine:
 
     @classmethod
     def of(cls, weight: Tensor, bias: Tensor) -> "Affine":
-        """Without gradients."""
+        """The layer of a weight and a bias, without gradients."""
         return cls(weight.detach(), bias.detach())
 
 
 @dataclass(frozen=True)
 class Norm:
-    """A layer norm: `gain` and `shift` (feature), and what is added to the variance."""
+    """A layer norm: `gain` and `shift` (feature), and `epsilon`, which is added to the variance."""
 
     gain: Tensor
     shift: Tensor
@@ -69,27 +69,27 @@ class Norm:
 
     @classmethod
     def of(cls, module: Any) -> "Norm":
-        """That of a `torch.nn.LayerNorm`, without gradients."""
+        """The norm of a `torch.nn.LayerNorm`, without gradients."""
         return cls(module.weight.detach(), module.bias.detach(), module.eps)
 
     def __call__(self, vectors: Tensor) -> Tensor:
-        """Vectors (..., feature) after it."""
+        """Vectors (..., feature) after the norm."""
         return layer_norm(vectors, self.gain.shape, self.gain, self.shift, self.epsilon)
 
     def linear(self, parts: Tensor, whole: Tensor) -> Tensor:
-        """Parts (..., feature) of vectors after it, without the shift, by the deviation of the whole."""
+        """Parts (..., feature) of vectors after the norm, without the shift, by the deviation of the whole vectors."""
         deviation = (whole.var(-1, unbiased=False, keepdim=True) + self.epsilon).sqrt()
         return (parts - parts.mean(-1, keepdim=True)).mul_(self.gain / deviation)
 
 
 @dataclass(frozen=True)
 class TracedLayer:
-    """A layer with what one pass over one sentence left in it.
+    """A layer with its tensors from one pass over one sentence.
 
     Attributes
     ----------
     query, key
-        (head, token, channel), with what the model adds to their logits as `bias`.
+        (head, token, channel); the model adds `bias` to their logits.
     value
         (token, head, channel).
     layer_input
@@ -121,7 +121,7 @@ class TracedLayer:
         return pattern
 
     def parts(self) -> Iterator[tuple[slice, Tensor]]:
-        """y_ij without the residual, some i at a time: which, and (query_token, key_token, feature)."""
+        """Vectors y_ij without the residual, by blocks of i: the block, and its vectors (query_token, key_token, feature)."""
         heads, tokens, _ = self.query.shape
         brought = torch.einsum("jhc,hcd->jhd", self.value, self.output.weight.unflatten(0, (heads, -1)))
         by_key = self.pattern.permute(2, 1, 0)
@@ -171,7 +171,7 @@ def _traced(model: HookedModel, parts: LayerParts, capture: Capture, layer: int,
     if feedforward is None:
         raise IngestError(f"{model.family_name} cannot be decomposed: its layers are not those of a BERT. {instead}")
     first, second, activation = feedforward
-    exact = parts.value_map[0].dtype  # of the weights: vectors have 16 bits where the model multiplies in 16
+    exact = parts.value_map[0].dtype  # dtype of the weights: vectors have 16 bits where the model multiplies in 16
     query, key, value, layer_input = (
         vectors[layer][0].detach().to(exact)
         for vectors in (capture.query, capture.key, capture.value, capture.layer_input)
@@ -193,17 +193,17 @@ def _traced(model: HookedModel, parts: LayerParts, capture: Capture, layer: int,
 
 
 def _shares(lengths: Tensor) -> Tensor:
-    """Rows (query_token, key_token) divided by their sums; a row of zeros is of the token itself."""
+    """Rows (query_token, key_token) divided by their sums; a row of zeros gives all to the token itself."""
     lengths = lengths.clamp(min=0) + LEAST * torch.eye(len(lengths), dtype=lengths.dtype, device=lengths.device)
     return lengths / lengths.sum(-1, keepdim=True)
 
 
-#: Called before each of the parts that a layer is computed in.
+#: Function that is called before each part of a layer is computed.
 Tell = Callable[[], None]
 
 
 def _nobody() -> None:
-    """Nobody waits."""
+    """Do nothing: nobody follows the progress."""
 
 
 def alti(layer: TracedLayer, tell: Tell = _nobody) -> Tensor:
@@ -232,7 +232,7 @@ def value_zeroing(layer: TracedLayer, tell: Tell = _nobody) -> Tensor:
 
 
 def _cosine_distance(vectors: Tensor, others: Tensor) -> Tensor:
-    """1 - cosine (...) of vectors (..., feature), as |a - b|^2 / 2 of unit vectors: in float32 a small one is exact that way alone."""
+    """1 - cosine (...) of vectors (..., feature), as |a - b|^2 / 2 of unit vectors: only so is a small distance exact in float32."""
     return (normalize(vectors, dim=-1) - normalize(others, dim=-1)).square().sum(-1) / 2
 
 
@@ -251,12 +251,12 @@ def decompose(
 ) -> Iterator[Tensor]:
     """The vectors of the tokens after each layer as sums over input tokens: (token, input_token, feature).
 
-    It is one tensor, which the next layer changes. `tell` gets the number of the layer, before each part of the layer.
+    All layers yield the same tensor, which the next layer changes. `tell` gets the number of the layer, before each part of the layer.
 
     Raises
     ------
     IngestError
-        Where the sentence is so long that they do not fit into memory; its message ends with `instead`.
+        Where the sentence is so long that its vectors do not fit into memory; its message ends with `instead`.
     """
     tokens, features = layers[0].layer_input.shape
     longest = isqrt(MOST_BYTES // (features * layers[0].layer_input.element_size()))
@@ -272,7 +272,7 @@ def decompose(
 
 
 def _decompose_layer(layer: TracedLayer, parts: Tensor, tell: Tell) -> None:
-    """Change the parts of its input to those of its output."""
+    """Change the parts of a layer's input to the parts of its output."""
     weights = _attend(layer, parts, tell)
     bias = layer.to_value.bias @ layer.output.weight + layer.output.bias
     for block in blocks(len(parts)):
@@ -282,7 +282,7 @@ def _decompose_layer(layer: TracedLayer, parts: Tensor, tell: Tell) -> None:
 
 
 def _attend(layer: TracedLayer, parts: Tensor, tell: Tell) -> Tensor:
-    """Add to the parts what attention brings, without its bias; returns |bias . part| of what was added (token, input_token)."""
+    """Add the parts that attention brings, without its bias; returns |bias . part| of each added part (token, input_token)."""
     pattern, bias = layer.pattern, layer.to_value.bias @ layer.output.weight + layer.output.bias
     weights = parts.new_empty(parts.shape[:2])
     for block in blocks(len(parts)):
@@ -330,7 +330,7 @@ def shares_by(
 ) -> tuple[NDArray[np.floating], Tensor | None]:
     """Shares (layer, query_token, key_token) by a method, of input tokens or, not `rolled_out`, of what enters the layer.
 
-    Of DecompX always of input tokens; and then the parts of the last vectors (token, input_token, feature).
+    DecompX always gives shares of input tokens, and the parts of the last vectors (token, input_token, feature).
     """
     matrices, parts = [], None
     if method == DECOMPX:
@@ -351,7 +351,7 @@ class Answer:
 
     @classmethod
     def of(cls, model: HookedModel, last: Tensor) -> "Answer":
-        """From the vectors of the last layer (token, feature)."""
+        """The answer of a model, from the vectors of its last layer (token, feature)."""
         with torch.inference_mode():
             return cls(model.answer_steps(last), model.guess_labels(last[None])[0])
 
@@ -359,15 +359,15 @@ class Answer:
 def decompose_answer(answer: Answer, parts: Tensor) -> Tensor | None:
     """The logits of a classifier as sums over input tokens: (input_token, label).
 
-    Through the linear layers of the classifier as through those of the model, so exactly. None where it is built otherwise than from
-    linear layers with activations between that read one token, or their mean.
+    Parts pass the linear layers of the classifier as they pass the model's, so the sums are exact. None for a classifier that is not
+    linear layers with activations between, which read one token or the mean of all.
 
     Parameters
     ----------
     answer
-        Of the same sentence.
+        Answer for the same sentence.
     parts
-        Those of the last layer: (token, input_token, feature).
+        Parts of the last layer's vectors: (token, input_token, feature).
     """
     steps, logits = answer.steps, answer.logits
     own = _read_by(steps[0].given, parts) if steps else None
@@ -385,7 +385,7 @@ def decompose_answer(answer: Answer, parts: Tensor) -> Tensor | None:
 
 
 def _read_by(given: Tensor, parts: Tensor) -> Tensor | None:
-    """The parts (1, input_token, feature) of what a classifier reads (1, feature): of one token, or of the mean of all; None of else."""
+    """Parts (1, input_token, feature) of a classifier's input (1, feature): one token or the mean of all; None for another input."""
     if given.shape != parts[:1, 0].shape:
         return None
     last = parts.sum(1)

@@ -42,14 +42,14 @@ Sums = Mapping[str, Tensor]
 
 PER_TOKEN = ("query", "key", "value_norm", "token_statistic", "token_mixing")
 PER_BLOCK = ("block_sum", "block_count", "block_profile", "block_received_at", "block_tokens_at", "block_mixing_sum")
-#: Sums that only a model has which does not store the vectors of all sentences.
+#: Sums of a model that does not store the vectors of all sentences; other models have none of these.
 SQUARES = tuple(SQUARE_ARRAYS)
 
-#: Bits of a float16 without its sign, and the least of them as a whole number that are infinite or no number.
+#: Mask of a float16's bits without the sign; such bits, as a whole number, are infinite or NaN from `INFINITE` on.
 MAGNITUDE, INFINITE = np.uint16(0x7FFF), 0x7C00
 #: Default tokens of one forward pass, by device.
 BATCH_TOKENS = {"cuda": 65536, "mps": 8192, "cpu": 512}
-#: Wordpieces of a sentence for which these are meant.
+#: Wordpieces of a sentence that `BATCH_TOKENS` is meant for.
 USUAL_LENGTH = 128
 
 _ARRAYS = {**MODEL_ARRAYS, **SQUARE_ARRAYS}
@@ -89,8 +89,8 @@ def layer_axis(name: str) -> int:
 class BlockBuffers:
     """Results of a block: per token in float16 by row of the block, sums over its sentences in float64.
 
-    Keys are stored less `key_constant` (layer, head, channel), see `store.repository.arrays`. Of a block that is not `kept` there
-    are only sums; with `squares` these are what an interval needs too.
+    Keys are stored less `key_constant` (layer, head, channel), see `store.repository.arrays`. A block that is not `kept`
+    has sums only; with `squares` also the sums that an interval needs.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class BlockBuffers:
         self._copied: torch.cuda.Event | None = None
 
     def clear(self, tokens: int) -> None:
-        """Prepare for a block of so many tokens: padding is NaN, sums are 0."""
+        """Prepare for a block of `tokens` tokens: padding is NaN, sums are 0."""
         for name, tensor in self.per_token.items():
             axis = MODEL_ARRAYS[name].dims.index("token")
             tensor.narrow(axis, tokens, tensor.shape[axis] - tokens).fill_(float("nan"))
@@ -139,7 +139,7 @@ class BlockBuffers:
             self.per_block[name][tuple(slice(size) for size in tensor.shape)] += tensor.to(self._exact_device)
 
     def exact(self, tensor: Tensor) -> Tensor:
-        """The tensor in float64, where sums are exact."""
+        """The tensor in float64, on the device that holds the sums."""
         return tensor.to(self._exact_device).double()
 
     def send(self) -> None:
@@ -169,7 +169,7 @@ class BlockBuffers:
 
 
 def _check_finite(arrays: Mapping[str, NDArray[np.floating]], tokens: int) -> None:
-    """A query, key or value norm beyond float16 would make every number that follows from it none."""
+    """Refuse a query, key or value norm beyond float16: every number that follows from it would be NaN."""
     for role in {*ROLES, "value_norm"} & arrays.keys():
         layers = (layer for layer, values in enumerate(arrays[role]) if not _is_finite(values[:, :tokens]))
         if (layer := next(layers, None)) is not None:
@@ -180,12 +180,12 @@ def _check_finite(arrays: Mapping[str, NDArray[np.floating]], tokens: int) -> No
 
 
 def _is_finite(values: NDArray[np.floating]) -> bool:
-    """Whether all vectors (head, token, channel) are; head by head, in the cache of a core: seven times as fast as at once."""
+    """Whether all vectors (head, token, channel) are finite; head by head, in the cache of a core: seven times as fast as at once."""
     return all(int((own.view(np.uint16) & MAGNITUDE).max()) < INFINITE for own in values)
 
 
 def _place(into: Tensor, axis: int, rows: Tensor, values: Tensor) -> None:
-    """As `index_copy_` on a CPU, in a fraction of its time."""
+    """Copy values to rows, as `index_copy_` does on a CPU, in a fraction of its time."""
     from ingest.encode.compiled import place_numbers, place_vectors
 
     target, source = (tensor.view(torch.int16).numpy() for tensor in (into, values))
@@ -217,7 +217,7 @@ def open_encoder(checkpoint: Checkpoint, settings: Settings, device: torch.devic
 
 
 class Encoder:
-    """Runs a model over blocks. On a CPU one batch a core at a time: many small steps share cores badly within a step."""
+    """Runs a model over blocks. On a CPU each core runs a batch: the steps within one are too small to share cores."""
 
     def __init__(self, model: HookedModel, *, batch_tokens: int | None = None, counts: bool | None = None) -> None:
         """`counts`: whether patterns are counted in the forward pass, as by default on a CPU, or by formulas after it."""
@@ -232,7 +232,7 @@ class Encoder:
 
     @property
     def streams(self) -> int:
-        """How many batches run at the same time."""
+        """Number of batches that run at the same time."""
         return torch.get_num_threads() if self.model.device.type == "cpu" else 1
 
     def encode(self, block: Block, buffers: BlockBuffers) -> None:
@@ -263,7 +263,7 @@ class Encoder:
             }
 
     def _counted(self, batch: "BatchTensors") -> Iterator["LayerNumbers"]:
-        """Layer by layer, by counting patterns: in a pass without padding, in 16 bits after it, as the model attends in these."""
+        """Numbers of each layer from counted patterns: within a pass without padding in float32, after the pass in 16 bits."""
         sentences = Sentences(batch.real.sum(dim=-1).numpy(), batch.without_padding(batch.flags).numpy())
         counting = Counting(sentences, self._grams, self._bias)
         in_pass = self.model.dtype == torch.float32
@@ -290,7 +290,7 @@ class Encoder:
             )
 
     def _of_layer(self, layer: int) -> AttentionBias | None:
-        """What the model adds to the logits of a layer."""
+        """Bias that the model adds to the logits of a layer."""
         return self._bias and self._bias.part(layer)
 
     def _pattern(self, layer: int, query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
@@ -304,7 +304,7 @@ class Encoder:
         return by_head.transpose(0, 1)
 
     def _by_formulas(self, batch: "BatchTensors", buffers: BlockBuffers) -> Iterator["LayerNumbers"]:
-        """Layer by layer, by the kernels: on a GPU these are fast."""
+        """Numbers of each layer by the formulas of `store.kernels`, which are fast on a GPU."""
         capture = self.model.run(batch.token_ids, batch.mask)
         return (self._layer_by_formulas(layer, capture, batch, buffers) for layer in range(self.model.layers))
 
@@ -332,7 +332,7 @@ class Encoder:
 
 @dataclass(frozen=True)
 class LayerNumbers:
-    """What is stored of a layer for the tokens of a batch, without padding.
+    """Numbers of a layer that the store holds for the tokens of a batch, without padding.
 
     Attributes
     ----------
@@ -359,7 +359,7 @@ def _store_layer(
     layer: int, numbers: LayerNumbers, batch: "BatchTensors", weight: tuple[Tensor, Tensor], buffers: BlockBuffers
 ) -> Sums:
     """Store a layer's values per token; return its sums over sentences."""
-    # Rounded before they are summed: a mean is that of the stored rows, as its interval is and that of any part.
+    # Rounded before they are summed: means and intervals, of all rows or of some, are then those of the stored rows.
     statistics, mixing = numbers.statistics.half(), numbers.mixing.half()
     buffers.put("query", layer, batch.rows, numbers.query)
     buffers.put("key", layer, batch.rows, numbers.key - buffers.key_constant[layer][:, None])
@@ -401,11 +401,11 @@ class BatchTensors:
         return cls(token_ids, real, mask, flags, places, rows, source_rows(flags, real))
 
     def without_padding(self, tensor: Tensor) -> Tensor:
-        """(real token, ...) from (sentence, token, ...). By index: a mask would make a GPU wait for the count."""
+        """Rows of real tokens (real token, ...), from (sentence, token, ...). By index: a mask would make a GPU wait for the count."""
         flat = tensor.flatten(0, 1)
         return flat if self.mask is None else flat.index_select(0, self.places.to(flat.device))
 
     def with_padding(self, tensor: Tensor) -> Tensor:
-        """(sentence, token, ...) from (real token, ...), 0 in the padding."""
+        """Rows with padding (sentence, token, ...), from rows of real tokens (real token, ...); 0 in the padding."""
         padded = tensor.new_zeros(self.real.numel(), *tensor.shape[1:])
         return padded.index_copy_(0, self.places.to(tensor.device), tensor).unflatten(0, self.real.shape)

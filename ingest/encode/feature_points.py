@@ -1,8 +1,8 @@
 """Stage `features`: the vectors of every token set at the feature points, brought up to date.
 
-A token set is the sample of the corpus or a whole review. It is written whole in one transaction; with it go its
-pictures, which `ingest.projections` draws again. Vectors are in float32 whatever dtype encoded the corpus, written shard by
-shard; with them go similarity and explained variance of the points.
+A token set is the sample of the corpus or a whole review. It is written whole in one transaction, which deletes
+its pictures; `ingest.projections` draws these again. Vectors are computed in float32 whatever dtype encoded the corpus, and
+written shard by shard, then similarity and explained variance of the points.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,7 +54,7 @@ COMPARED_TOKENS = 1_000
 
 
 def check_features(settings: Settings, checkpoint: Checkpoint, data: Data) -> None:
-    """Refuse a point or a review that does not exist at once, not after the hours of an ingest."""
+    """Refuse at once a point or a review that does not exist, not after the hours of an ingest."""
     points = point_names(checkpoint.family.size(checkpoint.config, "num_hidden_layers"), fine=settings.points == "fine")
     for name in settings.feature_names:
         if name.point and name.point not in points:
@@ -118,13 +118,13 @@ class FeaturePoints:
         return [ViewName.parse_points(view) for view in views]
 
     def write(self, views: Mapping[str, list[ViewName]]) -> None:
-        """Bring token sets up to date, by name with their pictures."""
+        """Bring token sets up to date; `views` holds the pictures of each by its name."""
         for name, own in views.items():
             if self.features_hash(name) != self.group(name).attrs.get("features_hash"):
                 self._write(name, own)
 
     def _wanted_reviews(self) -> list[int]:
-        """The default is left out where the data has no such review, or nothing in it."""
+        """Numbers of the reviews to compute; the default is left out where the data has no such review, or an empty one."""
         numbers = self.settings.review_numbers
         if self.settings.reviews is not None or _name(numbers[0]) in self.writer.group(self.path):
             return numbers
@@ -137,7 +137,7 @@ class FeaturePoints:
 
     @cached_property
     def _fine(self) -> bool:
-        """Also where they were computed before: a store never loses points."""
+        """Whether fine points are computed: by the settings, or because the store has them and never loses points."""
         held: Any = self.writer.group(self.path).attrs.get("points")
         return "fine" in (self.settings.points, held)
 
@@ -148,7 +148,7 @@ class FeaturePoints:
 
     @cached_property
     def _sample_hash(self) -> NDArray[np.uint64]:
-        """Of its sentences themselves, not of their blocks, whose last gets more when the corpus grows."""
+        """Hash of the sample's sentences, not of their blocks: the last block gets more sentences when the corpus grows."""
         sentences = take_sentences(self.corpus, np.arange(self.sample.sentences))
         return np.array([self.model.block_hash(sentences)], np.uint64)
 
@@ -167,7 +167,7 @@ class FeaturePoints:
         )
 
     def _write(self, name: str, views: list[ViewName]) -> None:
-        """A token set anew, in one transaction; with it go its pictures."""
+        """Write a token set anew in one transaction, which deletes its pictures."""
         token_set, parent = self._token_set(name), self.writer.group(self.path)
         if name in parent:
             self.writer.delete(f"{self.path}/{name}")
@@ -191,7 +191,7 @@ class FeatureVectors:
     class_probability
         (sentence, class), without classes where the model is no classifier.
     clipped
-        How many numbers were beyond the range of float16, and are the largest of that range.
+        Count of numbers beyond the range of float16, which were clipped to it.
     """
 
     feature: NDArray[np.float16]
@@ -225,7 +225,7 @@ class PointModel:
         )
 
     def run(self, block: Block) -> FeatureVectors:
-        """One forward pass over every sentence of the block."""
+        """Vectors at the feature points of every sentence of the block, by one forward pass."""
         features, layers = self.model.heads * self.model.channels, self.model.layers
         feature = np.empty((len(self.points), block.tokens, features), np.float16)
         value = np.empty((layers, self.model.heads, block.tokens, self.model.channels), np.float16)
@@ -239,7 +239,7 @@ class PointModel:
         return FeatureVectors(feature, value, probability, clipped)
 
     def _run(self, batch: Batch, first: NDArray[np.integer], into: FeatureVectors) -> int:
-        """Store the vectors of a batch; how many numbers were clipped."""
+        """Store the vectors of a batch; returns the count of clipped numbers."""
         token_ids, real = (torch.from_numpy(array).to(self.model.device) for array in (batch.token_ids, batch.real))
         capture = self.model.run(token_ids, None if batch.real.all() else real)
         clipped = 0
@@ -256,7 +256,7 @@ class PointModel:
         return clipped
 
     def _classify(self, last: torch.Tensor, real: torch.Tensor) -> NDArray[np.float32]:
-        """(sentence, class) from the last vectors (sentence, token, feature)."""
+        """Probabilities (sentence, class) from the last vectors (sentence, token, feature)."""
         assert self._classifier is not None
         with torch.inference_mode():
             logits = self._family.guess_labels(self._classifier, last, real)
@@ -271,7 +271,7 @@ def as_half(vectors: torch.Tensor, largest: float) -> tuple[NDArray[np.float16],
 
 
 def parts(block: Block, *, tokens: int) -> Iterator[Block]:
-    """The sentences of a block in parts of so many tokens, or of one sentence."""
+    """The sentences of a block in parts of at most `tokens` tokens, or of one longer sentence."""
     stops = np.cumsum(block.lengths)
     start = 0
     while start < block.sentences:
@@ -292,7 +292,7 @@ def write_token_set(
     features_hash: str,
     views_before: Sequence[ViewName] = (),
 ) -> None:
-    """Fill an empty group with all that a store has of a token set but its pictures."""
+    """Fill an empty group with a token set: everything but its pictures."""
     clipped = write_vectors(group, token_set, model)
     if clipped:
         say(f"Clipped {clipped:,} numbers of the feature points to the range of float16.")
@@ -332,7 +332,7 @@ def write_vectors(group: zarr.Group, token_set: TokenSet, model: PointModel) -> 
 
 
 def _in_shards(vectors: Iterator[FeatureVectors], shard: int) -> Iterator[tuple[int, FeatureVectors]]:
-    """The same vectors in pieces of whole shards, the last with what is left; each with its first token."""
+    """The vectors in pieces of whole shards, the last with the rest; each with the index of its first token."""
     start, held = 0, None
     for more in vectors:
         held = more if held is None else _joined(held, more)
@@ -360,7 +360,7 @@ def _cut(vectors: FeatureVectors, rows: slice) -> FeatureVectors:
 
 
 def _rest(vectors: FeatureVectors, start: int) -> FeatureVectors:
-    """What `_cut` has not: what is of sentences went with the first piece."""
+    """The vectors from token `start` on; probabilities and counts went with the piece before."""
     return FeatureVectors(
         vectors.feature[:, start:].copy(), vectors.value[:, :, start:].copy(), vectors.class_probability[:0], 0
     )
@@ -414,7 +414,7 @@ def _similarity(feature: zarr.Array[Any]) -> NDArray[np.float64]:
 
 
 def _explained(feature: zarr.Array[Any], token_set: TokenSet) -> NDArray[np.float64]:
-    """(factor, point)."""
+    """Share of the variance that each factor explains: (factor, point)."""
     groups = {
         "token": token_set.columns["token_id"],
         "position": token_set.columns["position"],
@@ -430,5 +430,5 @@ def _explained(feature: zarr.Array[Any], token_set: TokenSet) -> NDArray[np.floa
 
 
 def read_point(feature: zarr.Array[Any], point: int, tokens: int | None = None) -> NDArray[np.float32]:
-    """Vectors (token, feature) of a point, of all tokens or of the first so many."""
+    """Vectors (token, feature) of a point, for all tokens or for the first `tokens`."""
     return np.asarray(feature[point, :tokens]).astype(np.float32)

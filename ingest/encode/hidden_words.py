@@ -1,4 +1,4 @@
-"""A model that predicts wordpieces that are hidden from it, beside everything that `SentenceModel` gives of a sentence."""
+"""A `SentenceModel` that also predicts wordpieces that are hidden from it."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -15,12 +15,12 @@ from ingest.encode.loading import load_model, weight_shapes
 from ingest.run.checkpoint import Checkpoint
 from ingest.text.tokenizer import Pair
 
-#: The loss of a trained head that predicts wordpieces, of `store.schema.model.LOSSES`.
+#: Loss of a trained head that predicts hidden wordpieces; one of `store.schema.model.LOSSES`.
 GUESSES = "mlm"
 
 
 class GuessingModel(SentenceModel):
-    """A `SentenceModel` with the checkpoint's trained head for hidden wordpieces, which is loaded when it is first asked."""
+    """A `SentenceModel` with the checkpoint's trained head for hidden wordpieces, which is loaded at its first use."""
 
     def __init__(self, checkpoint: Checkpoint, *, max_length: int, dtype: str, loaded: Any = None) -> None:
         super().__init__(checkpoint, max_length=max_length, dtype=dtype, loaded=loaded)
@@ -28,14 +28,14 @@ class GuessingModel(SentenceModel):
 
     @cached_property
     def guesses(self) -> bool:
-        """Whether the checkpoint has such a head, and its tokenizer a wordpiece that hides others."""
+        """Whether the checkpoint has a head for hidden wordpieces, and its tokenizer a wordpiece that hides others."""
         weights = self.checkpoint.family.head_weights.get(GUESSES)
         known = weight_shapes(self.checkpoint).keys()
         return bool(weights) and known >= set(weights or ()) and self.tokenizer.mask_id is not None
 
     @cached_property
     def _guesser(self) -> Any:
-        """The model with its head; the weights of its layers are given back, as the loaded model has them."""
+        """The model with its head; the memory of its layers is freed, as the loaded model has their weights."""
         family = self.checkpoint.family
         model: Any = load_model(self.checkpoint, family.architectures[GUESSES]).eval()
         family.parts(model).encoder.to("meta")

@@ -1,7 +1,7 @@
 """A model whose hooks capture the queries, keys, values and layer inputs of its attention heads.
 
-The model runs on its fast attention path (sdpa), which never hands out a pattern; whoever needs one computes it from
-the captured queries and keys of a batch and drops it. `SentenceModel` gives everything that the heads compute of one
+The model runs on its fast attention path (sdpa), which never returns a pattern; callers that need a pattern compute it from
+the captured queries and keys of a batch and drop it. `SentenceModel` gives everything that the heads compute of one
 sentence or pair, as they are or with the patterns of some heads replaced.
 """
 
@@ -45,9 +45,9 @@ from store.kernels.bias import AttentionBias
 from store.kernels.mixing import ProductMap, ResidualNorms, attended_part, mixing_products, mixing_ratios, own_part
 from store.schema.model import RATIOS
 
-#: Wordpieces that a model is tried on; where something is added by distance, so many beyond the farthest that differs.
+#: Number of wordpieces that a model is tried on, beyond the reach of its bias by distance, where it has one.
 PROBED = 24
-#: What a weight may differ in from transformers' own, by the order of float32's additions.
+#: Largest allowed difference of a weight from transformers' own: sums in float32 depend on their order.
 LARGEST_ERROR = 1e-4
 
 
@@ -56,7 +56,7 @@ def _as_it_is(vectors: Tensor) -> Tensor:
 
 
 class LinearStep(NamedTuple):
-    """A linear layer in a pass, with what it was given and what it made of that (sentence, feature)."""
+    """A linear layer in a pass, with its input `given` and its output `made`: (sentence, feature)."""
 
     linear: Any
     given: Tensor
@@ -66,8 +66,8 @@ class LinearStep(NamedTuple):
 class HookedModel:
     """A loaded checkpoint on a device. Layers, heads and sizes are those of the model.
 
-    `packed` makes a forward pass faster on a CPU and its weights unchangeable, see `packed_linear`; with `classifies` it
-    has the classifier of the checkpoint, too. `loaded` is the model, where it is loaded already: its modules get hooks.
+    `packed` makes a forward pass faster on a CPU and its weights unchangeable, see `PackedLinear`; with `classifies` it
+    has the classifier of the checkpoint, too. `loaded` is a model in memory, whose modules get hooks; None loads the checkpoint.
     """
 
     def __init__(
@@ -108,12 +108,12 @@ class HookedModel:
 
     @property
     def family_name(self) -> str:
-        """What people call its family."""
+        """Name of the model's family, as people call it."""
         return self._family.name
 
     @property
     def bias(self) -> AttentionBias | None:
-        """What the model adds to q.k / sqrt(channels), from its weights as they are now."""
+        """Bias that the model adds to q.k / sqrt(channels), from its weights as they are now."""
         return self.parts.bias
 
     @property
@@ -122,7 +122,7 @@ class HookedModel:
         return list({id(layer.module): layer for layer in self.parts.layers}.values())
 
     def listen_at_points(self, points: Sequence[str]) -> None:
-        """From now on also capture the vectors at these feature points (`store.schema.features`)."""
+        """Register hooks that also capture the vectors at these feature points (`store.schema.features`)."""
         keep_point(Place(self.parts.embedding), "embedding", points, self.parts.in_layer_size)
         keep_point(Place(self.parts.embeddings[-1]), "position", points, _as_it_is)
         for layer in self._layers:
@@ -130,14 +130,14 @@ class HookedModel:
                 keep_point(place, kind, points, _as_it_is)
 
     def run(self, token_ids: Tensor, real: Tensor | None, segment: Tensor | None = None) -> Capture:
-        """One forward pass over (sentence, token); `real` is None where nothing is padding.
+        """Tensors of one forward pass over wordpieces (sentence, token); `real` is None where nothing is padding.
 
         `segment` (sentence, token) says which sentence of a pair a token is of; None: all are of the first.
         """
         return self._run(Pass(), token_ids, real, segment)
 
     def run_replaced(self, token_ids: Tensor, segment: Tensor, replaced: Replaced) -> Capture:
-        """One forward pass over (sentence, token) without padding, in which some heads have other patterns."""
+        """Tensors of one forward pass over (sentence, token) without padding, in which some heads have other patterns."""
         return self._run(Pass(replaced=replaced), token_ids, None, segment)
 
     def _run(self, passing: Pass, token_ids: Tensor, real: Tensor | None, segment: Tensor | None) -> Capture:
@@ -146,17 +146,17 @@ class HookedModel:
         return self._pass(passing, input_ids=token_ids, attention_mask=mask, **kinds)
 
     def run_unpadded(self, token_ids: Tensor, place_in_sentence: NDArray[np.int64], attend: AttendInLayer) -> Capture:
-        """One forward pass on a CPU over sentences one after the other (token,), captured as one: `attend` keeps them apart."""
+        """Tensors of one forward pass on a CPU over sentences in one row (token,); `attend` keeps the sentences apart."""
         positions = torch.from_numpy(self.parts.positions(token_ids.numpy(), place_in_sentence))
         return self._pass(Pass(instead=attend), input_ids=token_ids[None], position_ids=positions[None])
 
     def attention_error(self) -> float:
         """Largest difference between a weight of transformers' own pattern and that of the captured queries and keys, in float32.
 
-        Infinite where other layers or heads were seen than the config says, NaN where a weight is. Of a row of wordpieces.
+        Measured on a row of wordpieces. Infinite where other layers or heads attend than the config says, NaN where a weight is NaN.
         """
         vocab = torch.arange(min(PROBED + 1, self.config.vocab_size), device=self.device)
-        # As often as needed: a single token always gets all attention.
+        # Repeated as often as needed: a single token always gets all attention.
         bias = self.bias
         tokens = min(PROBED + (0 if bias is None else bias.reach), self.longest)
         padding = self.config.pad_token_id
@@ -182,7 +182,7 @@ class HookedModel:
         return float(torch.stack(errors).max())
 
     def _attend_by(self, implementation: str) -> None:
-        """Change transformers' kind of attention; modules that know one kind alone ask for it themselves."""
+        """Change transformers' kind of attention; not in families that are loaded with `eager`, the only kind that they know."""
         if self._family.implementation != "eager":
             self._loaded.set_attn_implementation(implementation)
 
@@ -191,7 +191,7 @@ class HookedModel:
         return self._family.guess_labels(self._loaded, last)
 
     def answer_steps(self, last: Tensor) -> list["LinearStep"]:
-        """What each linear layer of a classifier is given and makes, in their order, of the last vectors (token, feature)."""
+        """Inputs and outputs of the linear layers of a classifier, in the order of their calls, from the last vectors (token, feature)."""
         steps: list[LinearStep] = []
 
         def keep_step(module: Any, inputs: Any, made: Tensor) -> None:
@@ -224,7 +224,7 @@ class HookedModel:
         return list(map(OutputProjection.of, self.parts.layers))
 
     def product_maps(self) -> list[ProductMap]:
-        """What makes the inner products of every layer that context mixing follows from, in float32."""
+        """Maps of every layer that give the inner products of context mixing, in float32."""
         return [self._product_map(layer) for layer in self.parts.layers]
 
     def _product_map(self, layer: LayerParts) -> ProductMap:
@@ -236,7 +236,7 @@ class HookedModel:
         """Expansion rate of every layer: how much x -> f(x) lengthens a vector (Kobayashi et al. 2021)."""
         maps = [(*layer.value_map, *layer.output_map) for layer in self.parts.layers]
         exact = [[part.detach().cpu().double() for part in own] for own in maps]
-        # On one core each: several threads would add the squares in an order of their own.
+        # One core for each layer: several threads would add the squares in a varying order.
         return side_by_side(lambda own: expansion_rate(*own), exact)
 
 
@@ -246,7 +246,7 @@ def check_attention(model: HookedModel, name: str) -> float:
     Raises
     ------
     IngestError
-        Says by how much its weights differ, or that they are no numbers or of other layers and heads.
+        Says how much the weights differ, or that they are no numbers, or that other layers or heads attend.
     """
     error = model.attention_error()
     if not error <= LARGEST_ERROR:
@@ -257,7 +257,7 @@ def check_attention(model: HookedModel, name: str) -> float:
 
 
 def _other_attention(name: str, error: float) -> str:
-    """How a model attends where it is not by the softmax of its queries and keys."""
+    """How a model's attention differs from the softmax of its queries and keys, as a sentence."""
     if math.isnan(error):
         return f"The attention weights of {name} are not finite numbers."
     unseen = "a layer did not ask for attention, or for other heads than its config says"
@@ -269,7 +269,7 @@ def _other_attention(name: str, error: float) -> str:
 class OutputProjection:
     """The output projection of a layer, in float32: `weight` (head and channel, feature), `bias` and `gain` (feature).
 
-    The gain is gamma of the layer norm after it, which `centres` a vector or not.
+    `gain` is gamma of the layer norm after it; `centres` says whether that norm subtracts the mean of a vector.
     """
 
     weight: Tensor
@@ -279,16 +279,16 @@ class OutputProjection:
 
     @classmethod
     def of(cls, layer: LayerParts) -> "OutputProjection":
-        """That of a layer."""
+        """The output projection of a layer."""
         weight, bias, gain = (part.detach().float() for part in (*layer.output_map, layer.norm.weight))
         return cls(weight, bias, gain, layer.centres)
 
     def mixing(self, pattern: Tensor, value: Tensor, layer_input: Tensor, projected: Tensor | None = None) -> Tensor:
         """Mixing ratios (ratio, ..., token); see `store.kernels.mixing`.
 
-        From p(i,j) (..., head, query_token, key_token), values (..., token, head, channel), and the captured `layer_input`
-        of the layer (..., token, feature). What the model `projected` itself saves two products; in 16 bits it is not
-        exact enough, and computed here.
+        Takes p(i,j) (..., head, query_token, key_token), values (..., token, head, channel), and the captured `layer_input`
+        of the layer (..., token, feature). The captured output `projected` saves two products; in 16 bits it is not exact
+        enough, and is computed here.
         """
         to_self = pattern.diagonal(0, -2, -1).transpose(-2, -1)
         if projected is not None and projected.dtype == torch.float32:
@@ -315,14 +315,14 @@ class Vectors:
 class SentenceModel:
     """A checkpoint with its tokenizer, on the fastest device available, in the dtype of an ingest. One thread at a time.
 
-    With `loaded`, a model whose modules may get hooks: that model, on its own device, without its classifier.
+    With `loaded`, that model on its own device, without its classifier; its modules get hooks.
     """
 
     def __init__(self, checkpoint: Checkpoint, *, max_length: int, dtype: str, loaded: Any = None) -> None:
         longest = min(max_length, longest_input(checkpoint))
         self.tokenizer = Tokenizer(checkpoint.folder, max_length=longest, name=checkpoint.name)
         device = find_device("auto") if loaded is None else loaded.device
-        #: What a classifier calls its answers; empty of another model.
+        #: Names of a classifier's labels; empty for another model.
         self.class_names = tuple(class_names(checkpoint)) if loaded is None else ()
         classifies = bool(self.class_names)
         #: The model that reads the sentences.
@@ -335,7 +335,7 @@ class SentenceModel:
         self.hooked.listen_at_points([self._last])
         self._grams = self.hooked.output_grams()
         self._projections = self.hooked.output_projections()
-        #: What the model adds to q.k / sqrt(channels).
+        #: Bias that the model adds to q.k / sqrt(channels).
         self.bias = self.hooked.bias
         self._token_types = checkpoint.family.size(checkpoint.config, "type_vocab_size")
 
@@ -345,7 +345,7 @@ class SentenceModel:
         return sum(parameter.nbytes for parameter in self.hooked.parts.module.parameters())
 
     def tokenize(self, text: str, second: str, *, most: int | None = None) -> Pair:
-        """Wordpieces of a pair, or of one sentence where there is no second; at most so many."""
+        """Wordpieces of a pair, or of one sentence where `second` is empty; at most `most`."""
         tokenizer = self.tokenizer if most is None else self.tokenizer.cut_at(most)
         if second:
             return tokenizer.tokenize_pair(text, second)
@@ -361,20 +361,20 @@ class SentenceModel:
     def run(
         self, tokens: Tokens, token_type: NDArray[np.uint8], replaced: Replaced = NOTHING, *, products: bool = False
     ) -> Vectors:
-        """One forward pass, in which the patterns of some heads may be replaced: of as many tokens as there are."""
+        """Vectors of one forward pass; the patterns in `replaced` have as many tokens as the pass."""
         capture = self.capture(tokens, token_type, replaced)
         with torch.inference_mode():
             return self._vectors(capture, replaced, self._products(capture) if products else None)
 
     def capture(self, tokens: Tokens, token_type: NDArray[np.uint8], replaced: Replaced = NOTHING) -> Capture:
-        """What the hooks capture in the same pass."""
+        """Tensors that the hooks capture in one forward pass, see `run`."""
         rows = (tokens.token_id, self.known_types(token_type))
         token_ids, segments = (torch.from_numpy(row.astype(np.int64))[None] for row in rows)
         device = self.hooked.device
         return self.hooked.run_replaced(token_ids.to(device), segments.to(device), replaced)
 
     def outputs(self, capture: Capture) -> Vectors:
-        """What the model makes of the sentence of a pass: `last` and `answer`, the other arrays are of no token."""
+        """Outputs of the model in a pass: `last` and `answer`; the other arrays have no tokens."""
         layers, heads, channels = self.hooked.layers, self.hooked.heads, self.hooked.channels
         with torch.inference_mode():
             last, answer = self._outputs(capture)
@@ -399,7 +399,7 @@ class SentenceModel:
         return last.cpu().numpy(), answer.cpu().numpy()
 
     def known_types(self, token_type: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Token types (token,) as the model knows them: some checkpoints know one only."""
+        """Token types (token,) that the model knows: some checkpoints know only one."""
         return np.minimum(token_type, max(0, self._token_types - 1))
 
     def _vectors(self, capture: Capture, replaced: Replaced, products: NDArray[np.float32] | None) -> Vectors:

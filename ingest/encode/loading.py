@@ -21,16 +21,16 @@ from ingest.run.files import check_fetched
 from store.phrases import one
 
 Shapes = Mapping[str, tuple[int, ...]]
-#: Numbers that are weights themselves; others are to be scaled or unpacked first. By the names of safetensors and torch.
+#: Types of numbers that are weights as they stand, as safetensors and torch name them; others must be scaled or unpacked first.
 PLAIN = ("F64", "F32", "F16", "BF16", "torch.float64", "torch.float32", "torch.float16", "torch.bfloat16")
-#: Names that transformers reads weights by, of the list of their parts, and of a part.
+#: Names of the files that transformers reads weights from, of the index of their parts, and of a part.
 WEIGHTS, INDEX = ("model.safetensors", "pytorch_model.bin"), "{}.index.json"
 SHARD = re.compile(r"(model|pytorch_model)-\d+-of-\d+(\.safetensors|\.bin)")
-#: What families call the function between the linear layers of a network in config.json.
+#: Fields of config.json, over all families, for the function between the linear layers of a network.
 ACTIVATIONS = ("hidden_act", "hidden_activation", "activation", "activation_function", "classifier_activation")
-#: In the names of what peft adds to a layer, or of the layer beneath.
+#: Part of the names of tensors that peft adds to a layer, and of the layer beneath.
 ADAPTED = re.compile(r"\.(lora_\w+|base_layer|ia3_\w+|vera_\w+)(\.|$)")
-#: Of a weight: the queries and keys that follow from larger ones are beyond float16, in which they are stored.
+#: Largest weight: queries and keys that follow from larger weights are beyond float16, in which they are stored.
 LARGEST = torch.finfo(torch.float16).max
 
 
@@ -62,7 +62,7 @@ def stored_tensors(checkpoint: Checkpoint) -> Tensors:
 
 
 def _check_files(checkpoint: Checkpoint) -> None:
-    """Refuse a folder without a file of a name that transformers reads weights by; it takes no file of another name."""
+    """Refuse a folder without a file that transformers reads weights from; it takes no file of another name."""
     folder, name = checkpoint.folder, short(checkpoint.name)
     there = (file for known in WEIGHTS for file in (known, INDEX.format(known)) if (folder / file).is_file())
     if file := next(there, None):
@@ -82,7 +82,7 @@ def _check_files(checkpoint: Checkpoint) -> None:
 
 
 def _check_shards(checkpoint: Checkpoint, index: str) -> None:
-    """Refuse weights in parts of which one is not there."""
+    """Refuse weights in parts, a part of which is missing."""
     parts, name = read_json(checkpoint.folder, index).get("weight_map"), short(checkpoint.name)
     if not isinstance(parts, dict):
         raise IngestError(
@@ -116,7 +116,7 @@ def _tensors_of(checkpoint: Checkpoint, path: Path) -> Tensors:
 
 
 def _check_named(content: object, about: str) -> None:
-    """Refuse what was pickled unless it is tensors by their names alone."""
+    """Refuse pickled content that is more than tensors by their names."""
     if other := _other_than_named(content):
         raise IngestError(
             f"{about} does not hold weights by their names alone, as torch.save(model.state_dict(), ...) writes them ({other}). "
@@ -125,7 +125,7 @@ def _check_named(content: object, about: str) -> None:
 
 
 def _other_than_named(content: object) -> str:
-    """The first thing that is no tensor by a name; empty where there is none."""
+    """Type of the first content that is no tensor by a name; empty where all is."""
     if not isinstance(content, Mapping):
         return type(content).__name__
     for name, weight in content.items():
@@ -157,18 +157,18 @@ def class_names(checkpoint: Checkpoint) -> list[str]:
 
 
 def answer_names(config: Mapping[str, Any]) -> list[str]:
-    """What a config.json calls the answers of a classifier, by number."""
+    """Names of a classifier's labels in a config.json, in the order of their numbers."""
     named = config.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
     return [str(named[number]) for number in sorted(named, key=int)]
 
 
 def classifier_class(checkpoint: Checkpoint) -> str:
-    """Transformers' class of a classifier."""
+    """Name of transformers' class of a classifier."""
     return checkpoint.family.architectures["classification"]
 
 
 def wrapper_of(tensors: Tensors, family: Family) -> str:
-    """What a wrapper around the model wrote before every name, such as `module.`; empty where there is not one model."""
+    """Prefix of every name that a wrapper around the model wrote, such as `module.`; empty where there is not exactly one."""
     first = family.embedding_weight
     wrappers = {name.removesuffix(first).removesuffix(family.prefix) for name in tensors if name.endswith(first)}
     return wrappers.pop() if len(wrappers) == 1 else ""
@@ -216,7 +216,7 @@ def check_values(checkpoint: Checkpoint, weights: Mapping[str, Tensor]) -> None:
     Raises
     ------
     IngestError
-        Names the first such tensor.
+        Names the first tensor of that kind.
     """
     for name, weight in weights.items():
         largest = float(weight.abs().max()) if weight.numel() and weight.is_floating_point() else 0.0
@@ -285,7 +285,7 @@ def load_model(
     config: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Any:
-    """One of transformers' classes with the checkpoint's weights, in float32 on the fast attention path.
+    """A model of a class of transformers with the checkpoint's weights, in float32 on the fast attention path.
 
     Weights whose names begin with one of `fresh` may be missing or of another shape: they are then random. Fields of `config`
     replace those of config.json.
@@ -338,7 +338,7 @@ def import_libraries(checkpoint: Checkpoint) -> None:
 
 
 def _check_encoder(checkpoint: Checkpoint, unexpected: Iterable[str]) -> None:
-    """Weights of the layers that transformers leaves out make another model; heads of training and buffers do not."""
+    """Refuse layer weights that transformers leaves out: the model would be another. Training heads and buffers may be left out."""
     family = checkpoint.family
     others = (name for name in unexpected if not name.endswith(family.buffers))
     left_out = [name for name in others if name.removeprefix(family.prefix).startswith(family.layers_prefix)]

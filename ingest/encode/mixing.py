@@ -1,6 +1,6 @@
 """Stage `mixing`: the inner products that context mixing follows from, block by block, how far each token reaches, and what arrives in the sample.
 
-A pass of its own over the sentences with vectors, which counts no patterns: a store that was made without it gets it by its next ingest.
+A separate pass over the sentences with vectors, which counts no patterns: a store without these numbers gets them by its next ingest.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ from store.schema.mixing import MIXING_ARRAYS, ORIGINS, PART, STORED_METHODS, TA
 from store.schema.model import BOUNDS, SOURCES
 
 VERSION, REACH_VERSION = "mixing/1", "reach/2"
-#: What is done of the blocks, by version.
+#: Name of the array with the hashes of the finished blocks, by version.
 HASHES = {VERSION: "mixing_hash", REACH_VERSION: "reach_hash"}
 #: The largest product of random wordpieces is stored as at most this power of two: a corpus may have products 256 times as large.
 LARGEST_EXPONENT = 8
@@ -97,7 +97,7 @@ def _write_products(
     writer: Writer, model: ModelGroup, corpus: PlannedCorpus, blocks: list[Block], encoder: "ProductEncoder"
 ) -> None:
     group = writer.group(f"{model.path}/mixing")
-    if np.isnan(np.asarray(array_of(group, "scale")[:])).any():  # later blocks take what the first had
+    if np.isnan(np.asarray(array_of(group, "scale")[:])).any():  # later blocks take the scale of the first
         array_of(group, "scale")[:] = encoder.find_scale()
     encoder.scale = np.asarray(array_of(group, "scale")[:], np.float32)
     for block in _committed(writer, model, corpus, blocks, "mixing"):
@@ -106,7 +106,7 @@ def _write_products(
 
 
 def _write_reaches(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, blocks: list[Block]) -> None:
-    """From the stored vectors and products: the model is not needed."""
+    """Write the reach of the tokens of some blocks, from the stored vectors and products: the model is not needed."""
     group = writer.group(f"{model.path}/mixing")
     for block in _committed(writer, model, corpus, blocks, "reach"):
         ends = block.rows.start + np.cumsum(block.lengths, dtype=np.int64)
@@ -120,7 +120,7 @@ def _write_reaches(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, blo
 def _committed(
     writer: Writer, model: ModelGroup, corpus: PlannedCorpus, blocks: list[Block], what: str
 ) -> Iterator[Block]:
-    """Blocks one after the other, each committed once it is written; of many, several together."""
+    """Blocks one after the other, each committed once it is written; of many blocks, several share a commit."""
     done = corpus.tokens - sum(block.tokens for block in blocks)
     with bar(what, total=corpus.tokens, unit="tokens", done=done) as progress:
         for together in transactions(blocks):
@@ -131,7 +131,7 @@ def _committed(
 
 
 def _finish(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, sample: Sample, seed: int) -> None:
-    """What arrives in the sample, and the size of the plan."""
+    """Write the shares of what arrives in the sample, and the size of the plan."""
     group = writer.group(f"{model.path}/mixing")
     flags = np.asarray(array_of(writer.group(f"corpus/{corpus.key}"), "token_flags")[: int(sample.rows[-1]) + 1])
     shares = ArrivalShares.of(writer.group(model.path), sample.spans, flags, seed=seed)
@@ -157,7 +157,7 @@ class ProductEncoder:
     Attributes
     ----------
     scale
-        What the products of each layer are multiplied with: (layer,).
+        Factor of the products of each layer: (layer,).
     """
 
     def __init__(self, model: HookedModel, batch_tokens: int | None = None) -> None:
@@ -169,7 +169,7 @@ class ProductEncoder:
     def find_scale(self) -> NDArray[np.float64]:
         """Powers of two (layer,) that bring the largest product of random wordpieces to 128 to 256.
 
-        They must not depend on the corpus, so that a store that grows equals one made at once.
+        The powers must not depend on the corpus, so that a store that grows equals a store made at once.
         """
         length = min(LENGTH, self.model.longest)
         wordpieces = np.random.default_rng(0).integers(self.model.config.vocab_size, size=(SEQUENCES, length))

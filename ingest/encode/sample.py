@@ -23,9 +23,9 @@ from store.repository.writer import Writable, Writer
 from store.schema.features import SAMPLE
 from store.schema.model import ROLES
 
-#: Of a small corpus one sentence in so many judges a fit.
+#: In a small corpus, one sentence in this many judges a fit.
 HELD_OUT_ONE_IN = 5
-#: Tokens of a sentence that judge a fit: what is judged grows with their square, for every head.
+#: Largest number of tokens of a sentence that judge a fit: the work grows with its square, for every head.
 JUDGED_TOKENS = 512
 
 Spans = NDArray[np.int64]
@@ -48,20 +48,20 @@ class Sample:
 
     @property
     def sentences(self) -> int:
-        """How many sentences."""
+        """Number of sentences."""
         return len(self.spans)
 
     @property
     def tokens(self) -> int:
-        """How many tokens."""
+        """Number of tokens."""
         return len(self.rows)
 
     def first(self, tokens: int) -> "Sample":
-        """Its first sentences within so many tokens; at least one."""
+        """The first sentences of the sample with at most `tokens` tokens together; at least one sentence."""
         return self.first_sentences(max(1, int(np.searchsorted(np.cumsum(lengths(self.spans)), tokens, side="right"))))
 
     def first_sentences(self, sentences: int) -> "Sample":
-        """Its first sentences."""
+        """The first `sentences` sentences of the sample."""
         spans = self.spans[:sentences]
         return Sample(spans, self.rows[: int(lengths(spans).sum())])
 
@@ -82,7 +82,7 @@ class Split:
     held_out
         Spans of sentences that no fit sees, or of their beginnings: (sentence, 2); empty where the plan has too few to spare any.
     most_judging
-        How many sentences of the fit judge it at most, too.
+        Largest number of sentences that judge the fits; sentences of the fit do where none is held out.
     """
 
     fitted: Sample
@@ -118,7 +118,7 @@ def beginnings(spans: Spans) -> Spans:
 
 
 def take_sample(corpus: PlannedCorpus, limits: Limits = USUAL) -> Sample:
-    """The first sentences of a plan within so many tokens: a uniform sample."""
+    """The first sentences of a plan with at most `limits.fit_tokens` tokens: a uniform sample."""
     return whole_sample(corpus).first(limits.fit_tokens)
 
 
@@ -173,7 +173,7 @@ def read_rows(
     return query, key
 
 
-#: Wordpieces of a review, [CLS] and [SEP] included, where the model reads so many.
+#: Largest number of wordpieces of a review, [CLS] and [SEP] included; less where the model reads fewer.
 REVIEW_TOKENS = 512
 
 
@@ -190,7 +190,7 @@ class TokenSet:
     label
         Label of the token's review, -1 where there is none.
     facts
-        What else the store says of it.
+        Further attributes of the token set in the store.
     """
 
     name: str
@@ -236,7 +236,7 @@ def find_review(checkpoint: Checkpoint, reviews: Reviews, number: int) -> Review
     Raises
     ------
     IngestError
-        Where there is none, or nothing in it.
+        Where the data has no such review, or the review is empty.
     """
     if not 0 <= number < len(reviews):
         raise IngestError(

@@ -1,6 +1,6 @@
 """Stage `tensors`: run the model over the blocks that are not up to date; write each while the next is computed.
 
-With workers each of them loads the model once, and writes a block while it encodes the next.
+Each worker, where there are workers, loads the model once, and writes a block while it encodes the next.
 """
 
 from collections import Counter
@@ -34,15 +34,15 @@ from store.repository.writer import Writable, Writer
 from store.schema import TILE
 from store.schema.model import BOUNDS, COUNTED, MODEL_ARRAYS, OFFSETS, RATIOS, SOURCES, SQUARE_ARRAYS, STATISTICS
 
-#: Whatever changes numbers by more than the last bit of float16, which differs between machines, must change this too.
+#: Changes with every change of numbers by more than the last bit of float16, which differs between machines.
 VERSION = "tensors/4"
-#: So many statistics that version has. The names of those after them are hashed too, so that every block gets their numbers.
+#: Number of statistics in that version. Names of later statistics are hashed too, so that every block gets their numbers.
 STATISTICS_OF_VERSION = 17
-#: A commit lists all blocks again. Of many, this part of them shares a commit, so that all lists grow with the blocks, not their square.
+#: A commit lists all blocks again. One part in `SHARE` of many blocks shares a commit: lists grow with the blocks, not their square.
 SHARE = 64
 #: Random sequences of wordpieces whose mean key is taken off the keys, see `key_constant`.
 SEQUENCES, LENGTH = 32, 24
-#: That mean is rounded to multiples of this, so that another device or number of threads finds the same.
+#: The mean key is rounded to multiples of this, so that another device or number of threads finds the same.
 STEP = 1 / 64
 ATTENTION = "softmax over the tokens of the sentence of query . key / sqrt(channels)"
 
@@ -67,7 +67,7 @@ class ModelGroup:
         return content_hash(dict(self.identity) | numbers | kept, block.lengths, block.token_ids)
 
     def sound_hashes(self, block: Block) -> set[int]:
-        """Hashes of what may be written of the block: sums alone are written of one whose vectors are written too."""
+        """Hashes with which the block is up to date: a block written with its vectors has the sums, too."""
         return {self.block_hash(block), self.block_hash(replace(block, vectors=True))}
 
 
@@ -82,7 +82,7 @@ def pending_blocks(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -> 
     ]
 
 
-#: Encodes and commits blocks of this shape; yields each once it is written.
+#: Function that encodes and commits blocks of a shape; yields each block once it is written.
 EncodeBlocks = Callable[[list[Block], Shape], Iterator[Block]]
 
 
@@ -94,7 +94,7 @@ def encode_corpus(
     encoder: Encoder,
     elsewhere: EncodeBlocks | None = None,
 ) -> None:
-    """Compute and write `blocks`, here or elsewhere. A kill loses those that are computed at the time; of many, a 64th part more."""
+    """Compute and write `blocks`, here or elsewhere. A kill loses the blocks in progress; of many blocks, a 64th part more."""
     shape = _prepare(writer, model, corpus, encoder)
     encode = elsewhere or partial(_write_behind, writer, model, encoder)
     done = corpus.tokens - sum(block.tokens for block in blocks)
@@ -104,12 +104,12 @@ def encode_corpus(
 
 
 def _prepare(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, encoder: Encoder) -> Shape:
-    """Arrays as long as the plan; never shorter than they were."""
+    """Create arrays as long as the plan, never shorter than before; returns the shape of a block's results."""
     group, hooked = writer.group(model.path), encoder.model
     shape = Shape(hooked.layers, hooked.heads, hooked.channels, corpus.blocks[0].length, _positions(writer, corpus))
     fresh = "key" not in group
     create_model_arrays(group, shape, blocks=len(corpus.blocks), stored=len(corpus.stored.blocks))
-    if fresh:  # later blocks take what the first had; in older stores it is 0
+    if fresh:  # later blocks take the constant of the first; in older stores it is 0
         array_of(group, CONSTANT)[:] = key_constant(hooked).cpu().numpy()
     array_of(group, "expansion_rate")[:] = hooked.expansion_rates()
     write_bias(group, hooked.bias)
@@ -122,8 +122,8 @@ def _prepare(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, encoder: 
 def key_constant(model: HookedModel) -> Tensor:
     """Mean key (layer, head, channel) over random sequences of wordpieces, in float32.
 
-    The keys of a head have it in common; it is taken off before they are rounded to float16 (`store.repository.arrays`). It must not
-    depend on the corpus, so that a store that grows equals one made at once.
+    All keys of a head contain it; it is subtracted before they are rounded to float16 (`store.repository.arrays`). It must not
+    depend on the corpus, so that a store that grows equals a store made at once.
     """
     length = min(LENGTH, model.longest)
     wordpieces = np.random.default_rng(0).integers(model.config.vocab_size, size=(SEQUENCES, length))
@@ -140,7 +140,7 @@ def _positions(writer: Writer, corpus: PlannedCorpus) -> int:
 def create_model_arrays(group: zarr.Group, shape: Shape, *, blocks: int, stored: int) -> None:
     """Every array of a model's group and the names of what is counted.
 
-    For so many blocks or as many as there were, with the vectors of the first `stored` or of as many as there were.
+    The arrays have room for `blocks` blocks and for the vectors of the first `stored`, never for fewer than before.
     """
     before = array_of(group, "task_hash").shape[0] if "task_hash" in group else 0
     rows = array_of(group, "query").shape[2] if "query" in group else 0
@@ -206,7 +206,7 @@ def _write(writer: Writer, model: ModelGroup, block: Block, buffers: BlockBuffer
 def complete(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *, views: list[str]) -> None:
     """Write the means over sentences and the size of the plan: from this commit on readers see the new sentences.
 
-    Until here nothing a reader goes by has changed, so that an ingest killed on the way cannot be half seen, not even
+    Before it, nothing that readers use has changed, so that an ingest killed on the way is not half visible, not even
     if another model is published meanwhile.
     """
     group, stored = writer.group(model.path), corpus.stored
@@ -229,7 +229,7 @@ def complete(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *, views:
 
 
 def _record_counted(group: zarr.Group, corpus: PlannedCorpus) -> None:
-    """The size of what the exact numbers are of, where that is more than what has vectors."""
+    """Write the sizes of the sentences with exact numbers, where these are more than the sentences with vectors."""
     sizes = (corpus.sentences, corpus.tokens, len(corpus.blocks))
     for name, size in zip(COUNTED, sizes, strict=True):
         if len(corpus.stored.blocks) < len(corpus.blocks):
@@ -240,7 +240,7 @@ def _record_counted(group: zarr.Group, corpus: PlannedCorpus) -> None:
 
 @dataclass(frozen=True)
 class Loading:
-    """What a worker loads the model from. A model of the hub is downloaded there, a folder must be there too."""
+    """Settings by which a worker loads the model. The worker downloads a model of the hub; a folder must exist on its machine."""
 
     settings: Settings
     device: str
@@ -282,7 +282,7 @@ class BlockTask:
 
 @lru_cache(maxsize=1)
 def _encoder(loading: Loading) -> Encoder:
-    """The model, loaded once."""
+    """The encoder of a worker, loaded once."""
     return loading.load()
 
 

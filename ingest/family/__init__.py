@@ -1,6 +1,6 @@
-"""Families of models: what a config.json, a file of weights and the modules of transformers are called in each. Nothing else names them.
+"""Families of models: the names of config fields, of weights and of transformers' modules in each. No other module names them.
 
-Here: the families that there are, and which one a config.json is of.
+This module: the list of all families, and the family of a config.json.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ _BY_TYPE = {family.model_type: family for family in FAMILIES}
 
 
 def find_family(config: Config) -> Family | None:
-    """The family of a config.json; None where there is none."""
+    """The family of a config.json; None where its `model_type` is not known."""
     model_type = config.get("model_type")
     return _BY_TYPE.get(model_type) if isinstance(model_type, str) else None
 

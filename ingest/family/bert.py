@@ -26,7 +26,7 @@ from store.kernels.bias import AttentionBias
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-#: Of `transformers.BertConfig`, where config.json leaves them out.
+#: Sizes of `transformers.BertConfig`, where config.json leaves them out.
 DEFAULTS = {
     "vocab_size": 30522,
     "hidden_size": 768,
@@ -37,7 +37,7 @@ DEFAULTS = {
     "type_vocab_size": 2,
     "pad_token_id": 0,
 }
-#: More than any BERT has; what a tensor holds is bounded by the file of the weights.
+#: Largest size in a config.json, above that of any BERT; the file of the weights bounds the tensors.
 MOST = 10_000_000
 MOST_LAYERS = 1_000
 
@@ -101,7 +101,7 @@ class Bert:
     embedding_weight = "embeddings.word_embeddings.weight"
     layers_prefix = "encoder."
     buffers: tuple[str, ...] = ()
-    #: Rows of the tables of embeddings -> the size in config.json; the weight of a layer that stands for all.
+    #: Field of config.json with the rows of each table of embeddings; and the weight of a layer that is checked for all layers.
     embedding_rows: Mapping[str, str] = {
         "word": "vocab_size",
         "position": "max_position_embeddings",
@@ -122,11 +122,11 @@ class Bert:
         return int(config.get(self.names.get(field, field), self.defaults[field]))
 
     def misfits(self, config: Config) -> Mapping[str, str]:  # noqa: ARG002
-        """None."""
+        """No fields: all values fit each other."""
         return {}
 
     def longest_input(self, config: Config) -> int:
-        """As many tokens as there are positions."""
+        """Number of positions: each token has one."""
         return self.size(config, "max_position_embeddings")
 
     def weight_shapes(self, config: Config) -> Mapping[str, tuple[int, ...]]:
@@ -143,11 +143,11 @@ class Bert:
         return BertParts(model.base_model)
 
     def guess_wordpieces(self, model: Any, vectors: "Tensor") -> "Tensor":
-        """By the head of masked wordpieces."""
+        """Logits (token, wordpiece) by the head of masked wordpieces."""
         return model.cls(vectors)
 
     def guess_labels(self, model: Any, vectors: "Tensor", real: "Tensor | None" = None) -> "Tensor":  # noqa: ARG002
-        """By the classifier, from what the pooler makes of the first token."""
+        """Logits (sentence, label) by the classifier, from the pooler's output for the first token."""
         return model.classifier(model.base_model.pooler(vectors))
 
 
@@ -204,7 +204,7 @@ class Electra(Bert):
     fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS}
 
     def weight_shapes(self, config: Config) -> Mapping[str, tuple[int, ...]]:
-        """Vectors of embeddings have a size of their own."""
+        """Shapes of the weights, as of BERT, but embeddings have a size of their own."""
         size = self.size(config, "embedding_size")
         shapes = super().weight_shapes(config).items()
         return {name: (shape[0], size) if name.startswith("embeddings.") else shape for name, shape in shapes}
@@ -214,11 +214,11 @@ class Electra(Bert):
         return ElectraParts(model.base_model)
 
     def guess_wordpieces(self, model: Any, vectors: "Tensor") -> "Tensor":
-        """By the head of the generator."""
+        """Logits (token, wordpiece) by the head of the generator."""
         return model.generator_lm_head(model.generator_predictions(vectors))
 
     def guess_labels(self, model: Any, vectors: "Tensor", real: "Tensor | None" = None) -> "Tensor":  # noqa: ARG002
-        """By the classifier, which takes the first token."""
+        """Logits (sentence, label) by the classifier, which takes the first token."""
         return model.classifier(vectors)
 
 
@@ -227,12 +227,12 @@ class BertParts:
     """Modules of a `transformers.BertModel`, or of a model that is built like it."""
 
     module: Any
-    #: Whether it is told which sentence of a pair a token is of.
+    #: Whether the model takes the number of the sentence of a pair for each token.
     has_token_types = True
 
     @property
     def shared(self) -> "Sequence[nn.Module]":
-        """None: layers have all their weights."""
+        """No modules: layers have all their weights."""
         return []
 
     @property
@@ -246,7 +246,7 @@ class BertParts:
         return [self.module.embeddings]
 
     def in_layer_size(self, vectors: "Tensor") -> "Tensor":
-        """Embeddings have as many features as layers."""
+        """The vectors as they are: embeddings have as many features as layers."""
         return vectors
 
     @property
@@ -261,11 +261,11 @@ class BertParts:
 
     @property
     def bias(self) -> AttentionBias | None:
-        """None: nothing is added to logits."""
+        """Always None: the model adds nothing to logits."""
         return None
 
     def ask(self, attend: Attend) -> None:
-        """Nothing: all modules ask transformers' interface."""
+        """Do nothing: all modules ask transformers' interface."""
 
     def positions(self, token_ids: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.int64]:  # noqa: ARG002
         """The place in the sentence."""
@@ -286,21 +286,21 @@ class ElectraParts(BertParts):
         return [self.module.embeddings, *([] if self._project is None else [self._project])]
 
     def in_layer_size(self, vectors: "Tensor") -> "Tensor":
-        """By that linear layer, where there is one."""
-        # Its bias belongs to the sum of the embeddings, not to that of a wordpiece.
+        """The vectors after the linear layer to the layers' size, where there is one."""
+        # The bias belongs to the sum of the embeddings, not to the embedding of a wordpiece.
         return vectors if self._project is None else vectors @ self._project.weight.T.to(vectors.dtype)
 
 
 @dataclass(frozen=True)
 class LayerPaths:
-    """Where the modules of a layer are in it, as `torch.nn.Module.get_submodule` takes it.
+    """Paths of the modules within a layer, as `torch.nn.Module.get_submodule` takes them.
 
     Attributes
     ----------
     value, output, norm
         The linear layer to the values, the output projection, and the layer norm that reads the sum after it.
     attended, expanded, feedforward
-        Modules whose outputs are these feature points.
+        Modules whose outputs are the feature points of these names.
     last_norm
         The layer norm after the feed-forward network; empty where norms come first.
     first, activation
@@ -339,7 +339,7 @@ class BertLayer:
 
     @property
     def value_map(self) -> "tuple[Tensor, Tensor]":
-        """To the values of all heads."""
+        """Weight and bias of the map to the values of all heads."""
         return linear_map(self.module.get_submodule(self.paths.value))
 
     @property
@@ -349,12 +349,12 @@ class BertLayer:
 
     @property
     def output_map(self) -> "tuple[Tensor, Tensor]":
-        """Of the output projection."""
+        """Weight and bias of the output projection."""
         return linear_map(self.output)
 
     @property
     def linears(self) -> Sequence[Any]:
-        """To the values, from the heads, and of the feed-forward network where it is read."""
+        """The linear layers to the values and from the heads, and of the feed-forward network where it is read."""
         feedforward = self.feedforward
         return [self.module.get_submodule(self.paths.value), self.output, *(feedforward[:2] if feedforward else ())]
 
@@ -365,12 +365,12 @@ class BertLayer:
 
     @property
     def residual_norms(self) -> Sequence[Any]:
-        """That norm, and the one after the feed-forward network."""
+        """The norm after attention, and the norm after the feed-forward network."""
         return [self.norm, self.module.get_submodule(self.paths.last_norm)]
 
     @property
     def feedforward(self) -> "tuple[Any, Any, Callable[[Tensor], Tensor]] | None":
-        """Its linear layers and the activation between."""
+        """Linear layers of the feed-forward network and the activation between; None where it has no paths."""
         if not self.paths.first:
             return None
         first, second, between = map(
@@ -380,7 +380,7 @@ class BertLayer:
 
     @property
     def points(self) -> Mapping[str, Place]:
-        """Feature points."""
+        """Feature points of the layer, by kind."""
         named = {kind: getattr(self.paths, kind) for kind in ("attended", "expanded", "feedforward")}
         return {
             "mixed": Place(self.output, of_input=True),

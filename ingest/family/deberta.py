@@ -1,6 +1,6 @@
-"""DeBERTa-v2 and v3 (He et al. 2021): vectors of distances are multiplied with queries and keys, and added to scores.
+"""DeBERTa-v2 and v3 (He et al. 2021): products of queries and keys with vectors of distances are added to scores.
 
-Its modules do not ask transformers' `AttentionInterface`: here they ask in its stead. Where both products are added, a score of queries
+transformers' modules do not ask `AttentionInterface`: this file makes them ask. Where both products are added, a score of queries
 and keys is divided by sqrt(3 channels): queries are captured so that it is divided by sqrt(channels).
 """
 
@@ -73,7 +73,7 @@ class DebertaV2(Bert):
         return DebertaParts(model.base_model)
 
     def guess_labels(self, model: Any, vectors: "Tensor", real: "Tensor | None" = None) -> "Tensor":  # noqa: ARG002
-        """By the classifier, from what the pooler makes of the first token."""
+        """Logits (sentence, label) by the classifier, from the pooler's output for the first token."""
         return model.classifier(model.pooler(vectors))
 
 
@@ -82,7 +82,7 @@ class DebertaParts(BertParts):
 
     @property
     def has_token_types(self) -> bool:  # type: ignore[override]
-        """Not in those whose table of token types has no row."""
+        """Whether the table of token types has a row."""
         return bool(self.module.config.type_vocab_size)
 
     @property
@@ -110,7 +110,7 @@ class DebertaParts(BertParts):
         encoder, reach = self.module.encoder, self.module.config.max_position_embeddings
         if not encoder.relative_attention:
             return None
-        # Of the query less that of the key, as transformers counts.
+        # Position of the query less that of the key, as transformers counts.
         distance = torch.arange(reach, -reach - 1, -1)
         most = encoder.layer[0].attention.self.max_relative_positions
         if encoder.position_buckets > 0:
@@ -122,13 +122,13 @@ class DebertaParts(BertParts):
         return AttentionBias(layers, (distance + span).clamp(0, 2 * span - 1).numpy())
 
     def ask(self, attend: Attend) -> None:
-        """The self-attention of every layer."""
+        """Make the self-attention of every layer ask `attend`."""
         for layer in self.module.encoder.layer:
             _ask(layer.attention.self, attend)
 
 
 def _layer_bias(module: Any, vectors: "Tensor") -> LayerBias:
-    """Of a `DisentangledSelfAttention`, from the vectors (bucket, feature) of all layers."""
+    """Bias of a `DisentangledSelfAttention`, from the vectors (bucket, feature) that all layers share."""
 
     def table(name: str, kind: str, divisor: float) -> Any:
         if kind not in module.pos_att_type:
@@ -142,12 +142,12 @@ def _layer_bias(module: Any, vectors: "Tensor") -> LayerBias:
 
 
 def _added(module: Any) -> int:
-    """How many products are added, that of queries and keys among them."""
+    """Number of products in a score, the product of query and key included."""
     return 1 + sum(kind in module.pos_att_type for kind in KINDS)
 
 
 def _ask(module: Any, attend: Attend) -> None:
-    """Replace what a `DisentangledSelfAttention` computes, in a pass that is captured."""
+    """Make a `DisentangledSelfAttention` ask `attend` in a pass that is captured."""
     own, heads = module.forward, module.num_attention_heads
 
     def forward(

@@ -30,7 +30,7 @@ class Gpt2(Bert):
     causal = True
     architectures: Mapping[str, str] = {"next": "GPT2LMHeadModel", "classification": "GPT2ForSequenceClassification"}
     prefix, layers_prefix = "transformer.", "h."
-    #: As older versions of transformers wrote.
+    #: Buffers that older versions of transformers wrote.
     buffers: tuple[str, ...] = (".attn.masked_bias",)
     head_weights: Mapping[str, Sequence[str]] = {"classification": ("score.weight",)}
     new_weights: tuple[str, ...] = ("score.",)
@@ -66,13 +66,13 @@ class Gpt2(Bert):
     fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS}
 
     def size(self, config: Config, field: str) -> int:
-        """Four times as many features between the linear layers of a feed-forward network where config.json does not say."""
+        """A size from a checked config.json, or its default; by default the feed-forward network is four times as wide as a layer."""
         if field == "intermediate_size" and config.get("n_inner") is None:
             return 4 * self.size(config, "hidden_size")
         return super().size(config, field)
 
     def weight_shapes(self, config: Config) -> Mapping[str, tuple[int, ...]]:
-        """The weight of a layer has its inputs first."""
+        """Shapes of the weights whose sizes config.json sets; the weight of a layer has its inputs first."""
         size = self.size(config, "hidden_size")
         return {
             self.embedding_weight: (self.size(config, "vocab_size"), size),
@@ -91,11 +91,11 @@ class Gpt2(Bert):
         return Gpt2Parts(model.base_model)
 
     def guess_wordpieces(self, model: Any, vectors: "Tensor") -> "Tensor":
-        """By the head of the next wordpiece."""
+        """Logits (token, wordpiece) by the head of the next wordpiece."""
         return model.lm_head(vectors)
 
     def guess_labels(self, model: Any, vectors: "Tensor", real: "Tensor | None" = None) -> "Tensor":
-        """By the classifier, from the last token: it alone sees the whole text."""
+        """Logits (sentence, label) by the classifier, from the last token: it alone sees the whole text."""
         last = vectors[:, -1] if real is None else vectors[list(range(len(vectors))), real.sum(dim=1) - 1]
         return model.score(last)
 
@@ -103,7 +103,7 @@ class Gpt2(Bert):
 class Gpt2Parts(BertParts):
     """Modules of a `transformers.GPT2Model`."""
 
-    #: What it takes by this name are wordpieces.
+    #: Whether the model takes token types; GPT-2 reads that argument as wordpieces.
     has_token_types = False
 
     @property
@@ -113,7 +113,7 @@ class Gpt2Parts(BertParts):
 
     @property
     def embeddings(self) -> Sequence[Any]:
-        """Both tables, and what reads their sum."""
+        """The tables of wordpieces and positions, and the dropout that reads their sum."""
         return [self.module.wte, self.module.wpe, self.module.drop]
 
     @property
@@ -143,12 +143,12 @@ class Gpt2Layer(ModernBertLayer):
 
     @property
     def value_map(self) -> "tuple[Tensor, Tensor]":
-        """To the values of all heads: the last third of what one linear layer makes."""
+        """Weight and bias of the map to the values of all heads: the last third of one linear layer."""
         linear = self.module.get_submodule(self.paths.value)
         size = len(linear.weight)
         return linear.weight[:, 2 * size :], linear.bias[2 * size :]
 
     @property
     def output_map(self) -> "tuple[Tensor, Tensor]":
-        """Of the output projection."""
+        """Weight and bias of the output projection."""
         return self.output.weight, self.output.bias

@@ -1,4 +1,4 @@
-"""What the ingest asks of a family of models, and of a loaded model of it. A family is a module beside this one.
+"""What the ingest needs of a family of models, and of a loaded model. A family is a module beside this one.
 
 A new family is listed in `ingest.family.FAMILIES`; docs/contributing.md says how it is made. A family names the fields of its
 config.json with the kind of values that each may have.
@@ -44,12 +44,12 @@ def number(lowest: float, highest: float, *, none: bool = False) -> Field:
 
 
 def text(*, none: bool = False) -> Field:
-    """Text."""
+    """A text."""
     return Field(f"text{' or null' if none else ''}", lambda value: isinstance(value, str) or (none and value is None))
 
 
 def _is_labels(value: Any) -> bool:
-    """Names by number, from 0 on."""
+    """Whether a value is names by number, from 0 on, or None."""
     if value is None:
         return True
     if not isinstance(value, dict) or not all(isinstance(name, (str, int)) for name in value.values()):
@@ -62,7 +62,7 @@ def _is_texts(value: Any) -> bool:
 
 
 def _is_rotation(value: Any) -> bool:
-    """Numbers and names, of all layers or by the kind of layer."""
+    """Whether a value is numbers and names, for all layers or by the kind of layer, or None."""
     if value is None:
         return True
     if not isinstance(value, dict):
@@ -90,7 +90,7 @@ Config = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Place:
-    """Where vectors are in a model: the output of a module, or its first argument."""
+    """A place of vectors in a model: the output of a module, or its first argument."""
 
     module: "nn.Module"
     of_input: bool = False
@@ -116,8 +116,8 @@ class Attend(Protocol):
     ) -> "Tensor | None":
         """Outputs of the heads (sentence, token, head, channel); None where no pass is captured.
 
-        From vectors (sentence, head, token, channel), what q.k is multiplied with, by default 1/sqrt(channels), and what is added to
-        that, computed where it is needed: (sentence, head, query_token, key_token).
+        Takes vectors (sentence, head, token, channel). `scaling` is the factor of q.k, by default 1/sqrt(channels); `mask` computes
+        the numbers that are added to the product: (sentence, head, query_token, key_token).
         """
 
 
@@ -142,15 +142,15 @@ class LayerParts(Protocol):
 
     @property
     def linears(self) -> Sequence[Any]:
-        """The linear layers whose weights are read: they compute what these say, or nothing that follows from them is right."""
+        """The linear layers whose weights are read; results from the weights are right only if the layers compute what these say."""
 
     @property
     def norm(self) -> Any:
-        """The layer norm that reads the sum after that addition."""
+        """The layer norm that reads the residual after the output projection."""
 
     @property
     def residual_norms(self) -> Sequence[Any]:
-        """The norms of the layer that the residual runs through, in order; none where norms come before attention, but after the last layer."""
+        """The norms that the residual runs through, in order; with norms before attention only the final norm, in the last layer."""
 
     @property
     def feedforward(self) -> "tuple[Any, Any, Callable[[Tensor], Tensor]] | None":
@@ -158,7 +158,7 @@ class LayerParts(Protocol):
 
     @property
     def centres(self) -> bool:
-        """Whether these norms take the mean off a vector."""
+        """Whether the norms of the layer subtract the mean of a vector."""
 
     @property
     def points(self) -> Mapping[str, Place]:
@@ -174,7 +174,7 @@ class ModelParts(Protocol):
 
     @property
     def has_token_types(self) -> bool:
-        """Whether it is told which sentence of a pair a token is of."""
+        """Whether the model takes the number of the sentence of a pair for each token."""
 
     @property
     def embedding(self) -> Any:
@@ -201,13 +201,13 @@ class ModelParts(Protocol):
 
     @property
     def bias(self) -> AttentionBias | None:
-        """What the model adds to q.k / sqrt(channels), of queries and keys as they are captured; None where it adds nothing."""
+        """Bias that the model adds to q.k / sqrt(channels) of captured queries and keys; None where it adds nothing."""
 
     def ask(self, attend: Attend) -> None:
-        """Have modules ask `attend` for attention from now on, where they do not ask transformers' interface."""
+        """Make modules ask `attend` for attention from now on, where they do not ask transformers' interface."""
 
     def positions(self, token_ids: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Row of the table of positions for each token, as the model finds it itself where it is told none.
+        """Row of the table of positions for each token, as the model itself finds it where it gets none.
 
         Parameters
         ----------
@@ -224,7 +224,7 @@ class Family(Protocol):
     Attributes
     ----------
     model_type, name
-        As config.json and as people call it.
+        Names of the family in config.json, and as people call it.
     config_class, encoder_class
         transformers' class of its configuration, and of a model without a trained head.
     implementation
@@ -234,20 +234,20 @@ class Family(Protocol):
     architectures
         transformers' class of a model with a trained head, by the loss of the head (`store.schema.model.LOSSES`).
     head_weights
-        Weights that only a model with such a head has, by the loss; the first is that of its last layer. A loss is left out
-        whose head is the table of the wordpieces' vectors.
+        Weights that only a model with a trained head has, by the loss; the first is the weight of its last layer. A loss
+        whose head is the table of the wordpieces' vectors is left out.
     new_weights
-        How the names of weights begin that a classifier has and a model to be fine-tuned need not have.
+        Beginnings of the names of weights that a classifier has and a model to be fine-tuned may lack.
     added
-        What is added to scores, in words; empty where nothing is.
+        Words for what the model adds to scores; empty where it adds nothing.
     adds_products
-        Whether that follows from the queries and keys.
+        Whether the added numbers follow from the queries and keys.
     prefix
-        What classes with a trained head write before the names of all other weights.
+        Prefix of the names of all other weights in classes with a trained head.
     embedding_weight, layers_prefix
-        Without that prefix: the weights of the embedding of wordpieces, and how those of the layers begin.
+        Without the prefix: name of the weights of the wordpieces' embedding, and beginning of the names of layers' weights.
     buffers
-        How the names of tensors in the layers end that are no weights and that transformers leaves out.
+        Endings of the names of tensors in the layers that are no weights; transformers leaves them out.
     vocabulary
         Files of the wordpieces where there is no tokenizer.json.
     post_processor
@@ -257,7 +257,7 @@ class Family(Protocol):
     causal
         Whether a token sees no token after it.
     names
-        What config.json calls a size, where it is not as in BERT's.
+        Names of sizes in config.json, where they differ from BERT's.
     defaults
         Sizes where config.json leaves them out, by BERT's names.
     model_fields, fields

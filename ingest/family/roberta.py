@@ -1,6 +1,6 @@
-"""RoBERTa (Liu et al. 2019) and those built like it: the modules of BERT, whose positions begin after the number of the padding.
+"""RoBERTa (Liu et al. 2019) and families built like it: the modules of BERT, whose positions begin after the number of the padding.
 
-Beside it are those that change its layers: RoBERTa-PreLayerNorm, ESM, X-MOD and MPNet.
+Further families here change its layers: RoBERTa-PreLayerNorm, ESM, X-MOD and MPNet.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 #: Fields of BERT that ESM lacks.
 NOT_OF_ESM = ("hidden_act", "type_vocab_size", "classifier_dropout")
-#: Of X-MOD: as `transformers.XmodConfig` has it, where config.json leaves them out.
+#: Languages of X-MOD as `transformers.XmodConfig` has them, where config.json leaves them out.
 LANGUAGES = ("en_XX",)
-#: Of MPNet: keys that are farther have the bucket of those, and positions begin after this number, whatever config.json
-#: says: so transformers has it.
+#: MPNet in transformers, whatever config.json says: distance beyond which keys share a bucket, number of the padding, after
+#: which positions begin, and number of buckets.
 FARTHEST, PADDING, BUCKETS = 128, 1, 32
 
 
@@ -57,7 +57,7 @@ class Roberta(Bert):
     fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS}
 
     def longest_input(self, config: Config) -> int:
-        """Of the positions, those up to that of the padding are no token's."""
+        """Number of positions without those up to the padding's, which no token has."""
         return super().longest_input(config) - self.size(config, "pad_token_id") - 1
 
     def parts(self, model: Any) -> ModelParts:
@@ -65,11 +65,11 @@ class Roberta(Bert):
         return RobertaParts(model.base_model)
 
     def guess_wordpieces(self, model: Any, vectors: "Tensor") -> "Tensor":
-        """By the head of masked wordpieces."""
+        """Logits (token, wordpiece) by the head of masked wordpieces."""
         return model.lm_head(vectors)
 
     def guess_labels(self, model: Any, vectors: "Tensor", real: "Tensor | None" = None) -> "Tensor":  # noqa: ARG002
-        """By the classifier, which takes the first token."""
+        """Logits (sentence, label) by the classifier, which takes the first token."""
         return model.classifier(vectors)
 
 
@@ -111,12 +111,12 @@ class RobertaParts(BertParts):
 
     @property
     def padding(self) -> int:
-        """Number of the wordpiece that is no token: positions begin after it."""
+        """Number of the padding's wordpiece: positions begin after it."""
         padding: int = self.module.config.pad_token_id
         return padding
 
     def positions(self, token_ids: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Counted from the padding's number on; padding in a text is not counted, and has that number itself."""
+        """Positions, counted from the padding's number on; padding in a text is not counted, and has that number itself."""
         real = token_ids != self.padding
         counted, start = np.cumsum(real), np.arange(len(place)) - place
         in_sentence = counted - counted[start] + real[start]
@@ -165,12 +165,12 @@ class PreLayerNormLayer(BertLayer):
 
     @property
     def residual_norms(self) -> Sequence[Any]:
-        """The final norm, after the last layer."""
+        """The final norm, in the last layer; no norm in the others."""
         return [self.final_norm] if self.final_norm else []
 
     @property
     def points(self) -> Mapping[str, Place]:
-        """Feature points."""
+        """Feature points of the layer, by kind."""
         last = {"feedforward": Place(self.final_norm)} if self.final_norm else {}
         return {**super().points, **last}
 
@@ -256,7 +256,7 @@ class Xmod(XlmRoberta):
     fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS}
 
     def misfits(self, config: Config) -> Mapping[str, str]:
-        """The language that is read has adapters."""
+        """The default language, where it has no adapters: the model reads the adapters of that language."""
         if config.get("default_language") in config.get("languages", LANGUAGES):
             return {}
         return {"default_language": "one of languages, as XmodModel.set_default_language sets it"}
@@ -283,7 +283,7 @@ class XmodLayer(BertLayer):
 
     @property
     def residual_norms(self) -> Sequence[Any]:
-        """With the norm before the adapter, where the residual runs through it."""
+        """The norms of a BERT layer, and between them the norm before the adapter, where the residual runs through it."""
         attended, last = super().residual_norms
         output = self.module.output
         before = output.adapter_layer_norm or (last if output.adapter_reuse_layer_norm else None)
@@ -293,7 +293,7 @@ class XmodLayer(BertLayer):
 class Mpnet(Roberta):
     """MPNet (Song et al. 2020): the modules of BERT, whose layers share one table of what is added to scores by distance.
 
-    Its modules do not ask transformers' `AttentionInterface`: here they ask in its stead.
+    transformers' modules do not ask `AttentionInterface`: this file makes them ask.
     """
 
     model_type = "mpnet"
@@ -313,7 +313,7 @@ class Mpnet(Roberta):
     fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS}
 
     def longest_input(self, config: Config) -> int:
-        """Of the positions, the first two are no token's."""
+        """Number of positions without the first two, which no token has."""
         return self.size(config, "max_position_embeddings") - PADDING - 1
 
     def parts(self, model: Any) -> ModelParts:
@@ -334,7 +334,7 @@ class MpnetParts(RobertaParts):
 
     @property
     def shared(self) -> "Sequence[nn.Module]":
-        """The table by distance."""
+        """The table of the bias by distance."""
         return [self.module.encoder.relative_attention_bias]
 
     @property
@@ -344,7 +344,7 @@ class MpnetParts(RobertaParts):
 
     @property
     def bias(self) -> AttentionBias:
-        """The table of all layers."""
+        """The bias by distance, which all layers share."""
         encoder = self.module.encoder
         table = encoder.relative_attention_bias.weight
         distances = table.new_tensor(range(-FARTHEST, FARTHEST + 1)).long()
@@ -353,13 +353,13 @@ class MpnetParts(RobertaParts):
         return AttentionBias([layer] * len(encoder.layer), buckets)
 
     def ask(self, attend: Attend) -> None:
-        """The self-attention of every layer."""
+        """Make the self-attention of every layer ask `attend`."""
         for layer in self.module.encoder.layer:
             _ask_mpnet(layer.attention.attn, attend)
 
 
 def _ask_mpnet(module: Any, attend: Attend) -> None:
-    """Replace what a `MPNetSelfAttention` computes, in a pass that is captured."""
+    """Make a `MPNetSelfAttention` ask `attend` in a pass that is captured."""
     own = module.forward
 
     def forward(

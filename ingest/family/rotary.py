@@ -1,6 +1,6 @@
 """Families that turn queries and keys by their positions (Su et al. 2021) instead of adding a vector.
 
-Nomic BERT and Jina Embeddings v3 have the layers of BERT, ModernBERT and EuroBERT those of norms before attention and
+Nomic BERT and Jina Embeddings v3 have the layers of BERT; ModernBERT and EuroBERT have norms before attention and
 before the feed-forward network.
 """
 
@@ -64,7 +64,7 @@ class NomicBert(Bert):
     }
     new_weights: tuple[str, ...] = ("classifier.", "nomic_bert.pooler.")
     embedding_rows: Mapping[str, str] = {"word": "vocab_size", "token_type": "type_vocab_size"}
-    #: As files have it; transformers renames it.
+    #: Name of the weight in files; transformers renames it.
     layer_weight = "encoder.layers.{}.mlp.fc2.weight"
     defaults: Mapping[str, int] = DEFAULTS | {"vocab_size": 30528, "max_position_embeddings": 2048}
     model_fields: Mapping[str, Field] = MODEL_FIELDS | {"rope_parameters": ROTATION}
@@ -102,11 +102,11 @@ class JinaEmbeddingsV3(NomicBert):
     }
 
     def guess_wordpieces(self, model: Any, vectors: "Tensor") -> "Tensor":
-        """By the head of masked wordpieces."""
+        """Logits (token, wordpiece) by the head of masked wordpieces."""
         return model.lm_head(vectors)
 
     def guess_labels(self, model: Any, vectors: "Tensor", real: "Tensor | None" = None) -> "Tensor":  # noqa: ARG002
-        """By the classifier, which takes the first token."""
+        """Logits (sentence, label) by the classifier, which takes the first token."""
         return model.classifier(vectors)
 
 
@@ -141,8 +141,8 @@ class RotaryLayer(BertLayer):
 class ModernBert(Bert):
     """ModernBERT (Warner et al. 2024): norms before attention and the feed-forward network, windows in most layers.
 
-    As in RoBERTa-PreLayerNorm, the residual stream runs past the norms. A token of a layer with a window sees those at most half a
-    window away.
+    As in RoBERTa-PreLayerNorm, the residual stream runs past the norms. In a layer with a window, a token sees the tokens at most
+    half a window away.
     """
 
     model_type = "modernbert"
@@ -197,17 +197,17 @@ class ModernBert(Bert):
         return ModernBertParts(model.base_model)
 
     def guess_wordpieces(self, model: Any, vectors: "Tensor") -> "Tensor":
-        """By the head of masked wordpieces."""
+        """Logits (token, wordpiece) by the head of masked wordpieces."""
         return model.decoder(model.head(vectors))
 
     def guess_labels(self, model: Any, vectors: "Tensor", real: "Tensor | None" = None) -> "Tensor":
-        """By the classifier, from the first token or from the mean."""
+        """Logits (sentence, label) by the classifier, from the first token or from the mean."""
         pooled = vectors[:, 0] if model.config.classifier_pooling == "cls" else mean_of_tokens(vectors, real)
         return model.classifier(model.head(pooled))
 
 
 def mean_of_tokens(vectors: "Tensor", real: "Tensor | None") -> "Tensor":
-    """Mean (sentence, feature) of vectors (sentence, token, feature), without the padding that `real` (sentence, token) tells."""
+    """Mean (sentence, feature) of vectors (sentence, token, feature), without padding, where `real` (sentence, token) is False."""
     if real is None:
         return vectors.mean(dim=1)
     weight = real.to(vectors.dtype)
@@ -226,7 +226,7 @@ class ModernBertParts(RotaryParts):
 
     @property
     def bias(self) -> AttentionBias:
-        """A mask alone: half of a window to each side."""
+        """A mask alone: a query sees half a window to each side."""
         config = self.module.config
         windows = {"full_attention": None, "sliding_attention": config.local_attention // 2}
         return AttentionBias([LayerBias(Mask(window=windows[kind])) for kind in config.layer_types])
@@ -248,20 +248,20 @@ class ModernBertLayer(PreLayerNormLayer):
 
     @property
     def value_map(self) -> "tuple[Tensor, Tensor]":
-        """To the values of all heads: the last third of what one linear layer makes."""
+        """Weight and bias of the map to the values of all heads: the last third of one linear layer."""
         weight, bias = super().value_map
         return weight[:, 2 * len(weight) :], bias[2 * len(weight) :]
 
     @property
     def points(self) -> Mapping[str, Place]:
-        """Feature points; the sum after attention is what the norm reads."""
+        """Feature points of the layer, by kind; the norm after attention reads `attended`."""
         return {**super().points, "attended": Place(self.norm, of_input=True)}
 
 
 class EuroBert(Bert):
     """EuroBERT (Boizard et al. 2025): ModernBERT's order of norms, and keys and values that several heads share.
 
-    Its norms do not take the mean off a vector.
+    The norms do not subtract the mean of a vector.
     """
 
     model_type = "eurobert"
@@ -299,7 +299,7 @@ class EuroBert(Bert):
     fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS, "head_dim": whole(1, MOST, none=True)}
 
     def weight_shapes(self, config: Config) -> Mapping[str, tuple[int, ...]]:
-        """All heads together have as many channels as there are features."""
+        """Shapes of the weights whose sizes config.json sets; all heads together have as many channels as a layer has features."""
         size, layers = self.size(config, "hidden_size"), self.size(config, "num_hidden_layers")
         return {
             self.embedding_weight: (self.size(config, "vocab_size"), size),
@@ -312,11 +312,11 @@ class EuroBert(Bert):
         return EuroBertParts(model.base_model)
 
     def guess_wordpieces(self, model: Any, vectors: "Tensor") -> "Tensor":
-        """By the head of masked wordpieces."""
+        """Logits (token, wordpiece) by the head of masked wordpieces."""
         return model.lm_head(vectors)
 
     def guess_labels(self, model: Any, vectors: "Tensor", real: "Tensor | None" = None) -> "Tensor":
-        """By the classifier: of the first token, of the mean, or the mean of its answers to all tokens."""
+        """Logits (sentence, label) by the classifier, from the first token or the mean, or the mean of its logits of all tokens."""
         late = model.config.classifier_pooling == "late"
         pooled = {"bos": vectors[:, 0], "late": vectors}.get(model.config.classifier_pooling)
         answers = model.classifier(
@@ -337,7 +337,7 @@ class EuroBertParts(RotaryParts):
 
     @property
     def embeddings(self) -> "Sequence[Any]":
-        """That table alone."""
+        """The table of the vectors of the wordpieces alone."""
         return [self.module.embed_tokens]
 
     @property
@@ -363,7 +363,7 @@ class EuroBertLayer(ModernBertLayer):
 
     @property
     def value_map(self) -> "tuple[Tensor, Tensor]":
-        """To the values of all heads, of which several have the same."""
+        """Weight and bias of the map to the values of all heads; several heads share one."""
         attention = self.module.self_attn
         heads = (part.unflatten(-1, (-1, attention.head_dim)) for part in linear_map(attention.v_proj))
         weight, bias = (each.repeat_interleave(attention.num_key_value_groups, -2).flatten(-2) for each in heads)

@@ -66,11 +66,11 @@ class DistilBert(Bert):
         return DistilBertParts(model.base_model)
 
     def guess_wordpieces(self, model: Any, vectors: "Tensor") -> "Tensor":
-        """By the head of masked wordpieces."""
+        """Logits (token, wordpiece) by the head of masked wordpieces."""
         return model.vocab_projector(model.vocab_layer_norm(model.activation(model.vocab_transform(vectors))))
 
     def guess_labels(self, model: Any, vectors: "Tensor", real: "Tensor | None" = None) -> "Tensor":  # noqa: ARG002
-        """By the classifier, from the first token."""
+        """Logits (sentence, label) by the classifier, from the first token."""
         return model.classifier(model.pre_classifier(vectors[:, 0]).relu())
 
 
@@ -139,7 +139,7 @@ class Albert(Bert):
     fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS}
 
     def weight_shapes(self, config: Config) -> Mapping[str, tuple[int, ...]]:
-        """Vectors of embeddings have a size of their own; the last group of layers stands for all."""
+        """Shapes of the weights; embeddings have a size of their own, and the last group of layers stands for all."""
         size, groups = self.size(config, "embedding_size"), self.size(config, "num_hidden_groups")
         rows = {
             f"embeddings.{name}_embeddings.weight": self.size(config, each)
@@ -154,11 +154,11 @@ class Albert(Bert):
         return AlbertParts(model.base_model)
 
     def guess_wordpieces(self, model: Any, vectors: "Tensor") -> "Tensor":
-        """By the head of masked wordpieces."""
+        """Logits (token, wordpiece) by the head of masked wordpieces."""
         return model.predictions(vectors)
 
     def guess_labels(self, model: Any, vectors: "Tensor", real: "Tensor | None" = None) -> "Tensor":  # noqa: ARG002
-        """By the classifier, from what the pooler makes of the first token."""
+        """Logits (sentence, label) by the classifier, from the pooler's output for the first token."""
         own = model.base_model
         return model.classifier(own.pooler_activation(own.pooler(vectors[:, 0])))
 
@@ -177,7 +177,7 @@ class AlbertParts(ElectraParts):
 
     @property
     def layers(self) -> "Sequence[AlbertLayer]":
-        """The layers in order; those of a group have one module."""
+        """The layers in order; the layers of a group share one module."""
         layers, groups = self.module.config.num_hidden_layers, self.module.encoder.albert_layer_groups
         # As `AlbertTransformer.forward` divides.
         return [AlbertLayer(groups[int(layer / (layers / len(groups)))].albert_layers[0]) for layer in range(layers)]

@@ -13,7 +13,7 @@ from ingest.run.process import exit_status, follow_parent
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Fine-tune a classifier; the exit status, see `exit_status`."""
+    """Fine-tune a classifier; returns the exit status, see `exit_status`."""
     follow_parent(os.environ)
     return exit_status(partial(_finetune, arguments), name="finetune")
 

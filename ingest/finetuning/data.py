@@ -13,15 +13,15 @@ from ingest.text.reviews import Data, Reviews, has_split, read_reviews
 from ingest.text.tokenizer import NO_TEXT, Layout
 from store.phrases import many
 
-#: Share of the reviews of every label that is held out, and most in all: with so many the standard error of the accuracy is
+#: Share of the reviews of every label that is held out, and most in all: then the standard error of the accuracy is
 #: below 0.01.
 HELD_SHARE, MOST_HELD = 0.1, 2000
 #: Reviews tokenized in one call: enough for all cores.
 AT_ONCE = 500
 #: Share of a long review's wordpieces that is taken from its beginning; the others are from its end.
 #: Sun et al. 2019, section 5.3: reviews say at their ends what they mean; of 510 wordpieces they take the first 128.
-#: With 128 wordpieces all-MiniLM-L6-v2 tells 0.847 of 1,000 held-out IMDB reviews right after training on 1,600 so, and
-#: 0.802 after training on as many first wordpieces alone (one seed).
+#: Cut so to 128 wordpieces, all-MiniLM-L6-v2 has an accuracy of 0.847 on 1,000 held-out IMDB reviews after training on 1,600,
+#: and of 0.802 with the first 128 wordpieces alone (one seed).
 HEAD_SHARE = 0.25
 #: Batches within which reviews are sorted by length: enough for batches of like length, few enough to stay a mixture.
 POOL = 50
@@ -37,11 +37,11 @@ class Labelled:
     texts: list[str]
     labels: NDArray[np.int64]
     names: list[str]
-    #: Whether they are some of the data, drawn by chance.
+    #: Whether the reviews are a part of the data, drawn by chance.
     drawn: bool = False
 
     def named(self, data: str) -> str:
-        """The name of the data that they are of, with their number where they are drawn."""
+        """Name of the data, with the number of reviews where these are drawn."""
         return f"{data} ({many(len(self.texts), 'review')} by chance)" if self.drawn else data
 
     def select(self, rows: NDArray[np.integer]) -> "Labelled":
@@ -51,7 +51,7 @@ class Labelled:
 
 @dataclass(frozen=True)
 class Drawn:
-    """How many reviews of a split are drawn by chance, of each label the same share, and the seed."""
+    """Number of reviews that are drawn by chance from a split, the same share of each label, and the seed."""
 
     count: int
     seed: int
@@ -74,9 +74,9 @@ def read_labelled(data: Data, *, text: str, label: str, drawn: Drawn | None = No
 def read_test(
     data: Data, known: Labelled, *, text: str, label: str, drawn: Drawn | None = None
 ) -> tuple[Labelled, int]:
-    """The test split of a data set without the texts of `known`, and how many of its texts these are.
+    """The test split of a data set without the texts of `known`, and the number of texts that are left out.
 
-    Labels are numbered as those of `known`. It is empty where the data has no other split of that name, or none with labels.
+    Labels are numbered as in `known`. The split is empty where the data has no other split of that name, or none with labels.
     """
     if data.split == "test" or not has_split(data, "test"):
         return known.select(np.array([], np.intp)), 0
@@ -100,7 +100,7 @@ def encode(labelled: Labelled, tokenizer: Any, *, max_length: int) -> list[Examp
 
 
 def told_cut(tokenizer: Any, *, max_length: int) -> str:
-    """How `encode` cuts a longer review, in words."""
+    """Rule by which `encode` cuts a longer review, in words."""
     layout = Layout.of(tokenizer, texts=1)
     room = max_length - layout.special
     head = head_length(room)
@@ -110,7 +110,7 @@ def told_cut(tokenizer: Any, *, max_length: int) -> str:
 
 
 def _wordpieces(texts: Sequence[str], tokenizer: Any) -> Iterator[list[int]]:
-    """They are cut afterwards; the tokenizer would warn of reviews that are longer than the model reads."""
+    """Wordpieces of each text, which `encode` cuts; not `verbose`, as the tokenizer would warn of longer reviews than the model reads."""
     options = {"add_special_tokens": False, "truncation": False, "padding": False, "verbose": False}
     for start in range(0, len(texts), AT_ONCE):
         yield from tokenizer(texts[start : start + AT_ONCE], **options)["input_ids"]
@@ -148,7 +148,7 @@ def _names_of(names: Iterable[str], chosen: NDArray[np.bool_], most: int = 5) ->
 
 
 def _draw(labelled: Labelled, drawn: Drawn | None) -> Labelled:
-    """About as many reviews as are asked for, two of each label at least: the first of data that is sorted by label have one label."""
+    """About `drawn.count` reviews by chance, at least two of each label: the first reviews of data sorted by label have one label."""
     labels = labelled.labels
     if drawn is None or drawn.count >= len(labels):
         return labelled
@@ -160,7 +160,7 @@ def _draw(labelled: Labelled, drawn: Drawn | None) -> Labelled:
 
 
 def _share_of_each(labels: NDArray[np.integer], share: float, *, least: int, seed: int) -> NDArray[np.bool_]:
-    """Of every label the same share by chance, `least` at least: (review,)."""
+    """Mask (review,) of reviews drawn by chance: the same share of every label, at least `least` reviews of each."""
     generator = np.random.default_rng(seed)
     chosen = np.zeros(len(labels), bool)
     for label in np.unique(labels):
@@ -170,7 +170,7 @@ def _share_of_each(labels: NDArray[np.integer], share: float, *, least: int, see
 
 
 def hold_out(labels: NDArray[np.integer], *, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows to train on and held-out rows, both ascending: of every label the same share, by chance.
+    """Rows to train on and held-out rows, both ascending: the same share of every label, by chance.
 
     Every label has at least one row in both if it has two or more.
 
@@ -184,12 +184,12 @@ def hold_out(labels: NDArray[np.integer], *, seed: int) -> tuple[NDArray[np.intp
 
 
 def head_length(room: int) -> int:
-    """How many of `room` wordpieces come from the beginning of a longer review."""
+    """Number of wordpieces, out of `room`, that come from the beginning of a longer review."""
     return int(HEAD_SHARE * room)
 
 
 def head_and_tail(token_ids: Sequence[int], room: int) -> list[int]:
-    """At most `room` wordpieces in their order: of a longer review its beginning and its end."""
+    """At most `room` wordpieces in their order: the beginning and the end of a longer review."""
     if len(token_ids) <= room:
         return list(token_ids)
     head = head_length(room)

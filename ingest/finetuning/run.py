@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from ingest.finetuning.training import ClassifierTrainer, Plan
 
-#: What the hub calls a checkpoint that did not come from there.
+#: Names on the hub of checkpoints that did not come from there.
 HUB_NAMES = {"all-MiniLM-L6-v2": "sentence-transformers/all-MiniLM-L6-v2"}
-#: Of a checkpoint, what makes its tokenizer. They are copied byte by byte: the result reads the same corpus.
+#: Files of a checkpoint that make its tokenizer. They are copied byte by byte: the result reads the same corpus.
 TOKENIZER_FILES = (
     "tokenizer.json",
     "tokenizer_config.json",
@@ -42,7 +42,7 @@ TOKENIZER_FILES = (
     "special_tokens_map.json",
     "added_tokens.json",
 )
-#: Of a checkpoint that is kept while training goes on, what it takes to go on to the same weights. The last is written last,
+#: Files of a checkpoint of the training that a resumed run needs to reach the same weights. The last is written last,
 #: but a run that is killed while it removes a checkpoint may leave any of them.
 CHECKPOINT_FILES = ("model.safetensors", "optimizer.pt", "scheduler.pt", "rng_state.pth", "trainer_state.json")
 CHECKPOINTS = "checkpoints"
@@ -50,16 +50,16 @@ CHECKPOINTS = "checkpoints"
 BEGUN, FINISHED = f"{CHECKPOINTS}/asked.json", "metrics.json"
 CHECKPOINT_NAME = re.compile(r"checkpoint-[0-9]+")
 VERSION = "finetuning/1"
-#: In the identity of reviews, before how many are drawn of them.
+#: Part of the identity of reviews, before the number of reviews that are drawn.
 DRAWN = "#drawn="
-#: Settings that the result does not depend on, or that the identity of its reviews has.
+#: Settings that the result does not depend on, or that the identity of its reviews includes.
 NOT_IDENTITY = ("out", "data_split", "first", "split")
 
 
 def make_card(
     name: str, checkpoint: Checkpoint, data: Data, settings: Mapping[str, Any], metrics: Mapping[str, Any], cut: str
 ) -> str:
-    """README.md of the checkpoint, as the hub reads it; `cut` says what of a longer review was read."""
+    """README.md of the checkpoint, as the hub reads it; `cut` says which part of a longer review was read."""
     parts = [
         _front_matter(checkpoint),
         f"# {name}\n\n{checkpoint.name} fine-tuned to tell {_listed(metrics['labels'])} apart, on {data.name}.",
@@ -232,7 +232,7 @@ class Folder:
             raise IngestError(f"{self.path} is not empty, and holds no fine-tuned model. Give --out=<a new folder>.")
 
     def _known(self) -> dict[str, Any] | None:
-        """The settings of what is there already; None where there is nothing of ours to go on with."""
+        """Settings of the fine-tuning in the folder, if it is finished or can be resumed; None if not."""
         finished, begun = _settings_of(self._finished), _settings_of(self._begun)
         if finished is not None or begun is None:
             return finished
@@ -250,7 +250,7 @@ class Folder:
             )
 
     def _foreign(self) -> bool:
-        """Whether there is anything that no fine-tuning begins with; of its settings there may be a part, of one that was killed."""
+        """Whether the folder holds files that no fine-tuning begins with; a killed one may leave a part of its settings."""
         files = (file for file in self.path.rglob("*") if file.is_file())
         return any(file.parent != self.checkpoints or not file.name.startswith("asked.") for file in files)
 
@@ -262,7 +262,7 @@ def held_reviews(path: Path) -> list[str]:
 
 
 def measured_accuracy(folder: Path) -> dict[str, Any] | None:
-    """How well a fine-tuned model tells labels, beside the share of the most frequent; None where a folder has another model."""
+    """Accuracy of a fine-tuned model, and the share of the most frequent label; None where a folder has another model."""
     metrics = _read(folder / FINISHED) or {}
     names = ("labels", "held_reviews", "accuracy", "most_frequent")
     return {name: metrics[name] for name in names} if metrics.keys() >= set(names) else None
@@ -277,7 +277,7 @@ def _whole(folder: Path) -> bool:
 
 
 def _settings_of(path: Path) -> dict[str, Any] | None:
-    """The settings in a file of ours; None where it is not there or somebody else's."""
+    """Settings in a file of a fine-tuning; None where the file is missing or holds something else."""
     settings = (_read(path) or {}).get("asked")
     return settings if isinstance(settings, dict) else None
 
@@ -298,7 +298,7 @@ def _write(path: Path, content: Mapping[str, Any]) -> None:
 def run(settings: FinetuningSettings, *, patience: int = PATIENCE, checkpoint: Checkpoint | None = None) -> None:
     """Fine-tune a checkpoint; an existing result is not computed again.
 
-    `patience` is as in `Plan`; `checkpoint` is that of the settings, where it was found before.
+    `patience` is as in `Plan`; `checkpoint` is the checkpoint of the settings, if the caller has found it.
     """
     from ingest.encode.loading import check_shapes, find_device
     from ingest.finetuning.training import check_freeze
@@ -314,7 +314,7 @@ def run(settings: FinetuningSettings, *, patience: int = PATIENCE, checkpoint: C
     check_vocabulary(checkpoint, vocabulary(tokenizer))
     folder = Folder(out, _identity(settings, checkpoint, data, device.type))
     read = partial(read_labelled, data, text=settings.text, label=settings.label, drawn=drawn)
-    labelled = None if folder.finished else read()  # before the folder is made: data that is not there leaves none
+    labelled = None if folder.finished else read()  # before the folder is made: missing data leaves no folder
     with folder.lock():
         folder.begin()
         if folder.finished:
@@ -331,7 +331,7 @@ def run(settings: FinetuningSettings, *, patience: int = PATIENCE, checkpoint: C
 
 
 def _reviews(settings: FinetuningSettings, out: Path) -> tuple[Data, Drawn | None]:
-    """The data, and how many of its reviews are drawn; of a large data set of the hub the first are read as a stream."""
+    """The data, and the draw of its reviews; the first reviews of a large data set of the hub are read as a stream."""
     split, count = settings.data_split or settings.split, parse_first(settings.first)
     data = find_data(settings.data, split=split, fewest=count, held=lambda: held_reviews(out))
     if count is None:
@@ -341,7 +341,7 @@ def _reviews(settings: FinetuningSettings, out: Path) -> tuple[Data, Drawn | Non
 
 @dataclass(frozen=True)
 class Finetuning:
-    """One checkpoint on one data set."""
+    """The fine-tuning of one checkpoint on one data set."""
 
     settings: FinetuningSettings
     checkpoint: Checkpoint
@@ -354,7 +354,7 @@ class Finetuning:
     patience: int
 
     def run(self) -> dict[str, Any]:
-        """Train, test and save; returns what was measured."""
+        """Train, test and save; returns the metrics."""
         from ingest.finetuning.training import train
 
         test, left_out = self._read_test()
@@ -370,7 +370,7 @@ class Finetuning:
         return metrics
 
     def _read_test(self) -> tuple[Labelled, int]:
-        """Before the training: if it cannot be had, no hour is lost."""
+        """Read the test split, before the training: if this fails, no hour is lost."""
         settings = self.settings
         return read_test(self.data, self.labelled, text=settings.text, label=settings.label, drawn=self.drawn)
 
@@ -409,7 +409,7 @@ class Finetuning:
         return encode(labelled, self.tokenizer, max_length=self.settings.max_length)
 
     def _test(self, trainer: "ClassifierTrainer", test: Labelled) -> dict[str, Any] | None:
-        """Once, after everything else is settled; None where there is nothing to test on."""
+        """Scores on the test split, computed once, when all else is settled; None where the split is empty."""
         if not test.texts:
             return None
         scores = trainer.evaluate(self._encode(test), metric_key_prefix="test")  # type: ignore[arg-type]  # a list serves
@@ -436,7 +436,7 @@ def _versions() -> dict[str, str]:
 
 
 def _result(metrics: dict[str, Any]) -> str:
-    """The accuracy, for a person."""
+    """The accuracy, as a sentence for a person."""
     test = metrics["test"]
     tested = f", {test['accuracy']:.3f} on the test split" if test else ""
     chance = f" (the most frequent label: {metrics['most_frequent']:.3f})" if "most_frequent" in metrics else ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ingest.run.errors import IngestError
 from ingest.run.settings import EMBEDDED, parse_first, parse_flags, setting
 
-#: Hidden size from which a model is trained at the rate of Sun et al. 2019, section 5.1; smaller ones learn faster.
+#: Hidden size from which a model is trained at the rate of Sun et al. 2019, section 5.1; smaller models get a higher rate.
 BASE_SIZE = 768
 BASE_RATE, SMALL_RATE = 2e-5, 1e-4
 #: Evaluations without a better accuracy after which the training stops.
@@ -16,7 +16,7 @@ PATIENCE = 4
 
 @dataclass(frozen=True)
 class FinetuningSettings:
-    """One fine-tuning. The defaults need no network and no GPU."""
+    """Settings of one fine-tuning. The defaults need no network and no GPU."""
 
     model: str = setting(
         EMBEDDED, "hub name or local folder of a BERT or RoBERTa checkpoint; 'embedded' is all-MiniLM-L6-v2"

@@ -64,7 +64,7 @@ def check_freeze(checkpoint: Checkpoint, freeze: int) -> None:
 
 
 def freeze_lower(model: ModelParts, layers: int) -> None:
-    """Freeze the embeddings, what all layers share, and the lowest layers; 0 freezes nothing.
+    """Freeze the embeddings, the modules that all layers share, and the lowest layers; 0 freezes nothing.
 
     Raises
     ------
@@ -81,9 +81,9 @@ def freeze_lower(model: ModelParts, layers: int) -> None:
 
 
 def find_precision(device: torch.device, capabilities: Mapping[str, Any] | None = None) -> str:
-    """`bf16`, `fp16` or `float32`. A CPU has bf16 only where it multiplies in it; elsewhere it would be slower.
+    """`bf16`, `fp16` or `float32`. A CPU gets bf16 only where it multiplies in bf16; elsewhere bf16 would be slower.
 
-    `capabilities` are those of the CPU, as PyTorch names them; by default of this one.
+    `capabilities` are the features of a CPU as PyTorch names them; None for the CPU of this machine.
     """
     if device.type == "cuda":
         return "bf16" if cuda_dtype() == torch.bfloat16 else "fp16"
@@ -97,7 +97,7 @@ def find_precision(device: torch.device, capabilities: Mapping[str, Any] | None 
 WARM_UP = 0.1
 WEIGHT_DECAY = 0.01
 LARGEST_GRADIENT = 1.0
-#: Lengths are padded to a multiple: for every other shape of a batch a CPU prepares its products anew.
+#: Lengths are padded to multiples of this: a CPU prepares its products anew for every other shape of a batch.
 MULTIPLE = 32
 #: Evaluations in an epoch.
 EVALUATIONS = 4
@@ -107,7 +107,7 @@ CHECKPOINTS = 4
 
 @dataclass(frozen=True)
 class Plan:
-    """How a model is trained."""
+    """The plan of a training: sizes of steps, device, checkpoints and patience."""
 
     batch: int
     epochs: int
@@ -115,7 +115,7 @@ class Plan:
     seed: int
     device: torch.device
     precision: str
-    #: Where checkpoints are kept while it runs.
+    #: Folder of the checkpoints while the training runs.
     checkpoints: Path
     patience: int = PATIENCE
 
@@ -157,7 +157,7 @@ class ClassifierTrainer(Trainer):
         return Order(self, self._lengths)
 
     def _run_epoch(self, *epoch: Any, **of: Any) -> None:
-        """No epoch for a run that was killed after it had stopped: Trainer checks only after a step whether to stop."""
+        """Skip the epochs of a run that was killed after it had stopped: Trainer checks only after a step whether to stop."""
         if not self.control.should_training_stop:
             super()._run_epoch(*epoch, **of)
 
@@ -243,7 +243,7 @@ def train(trainer: ClassifierTrainer, *, last: Path | None) -> dict[str, Any]:
 class Schedule(TrainerCallback):
     """Saves checkpoints more often than it evaluates, evaluates the last step, and stops early.
 
-    It goes by the state alone, so that a run that was killed stops where it would have stopped.
+    The callback reads the state alone, so that a resumed run stops where the killed run would have stopped.
     """
 
     def __init__(self, patience: int) -> None:
@@ -262,7 +262,7 @@ class Schedule(TrainerCallback):
         control.should_evaluate |= state.global_step == state.max_steps
 
     def on_evaluate(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        """Stop where the accuracy has not risen for as many evaluations as there is patience for."""
+        """Stop where the accuracy has not risen for `patience` evaluations."""
         control.should_training_stop |= no_better([accuracy for _, accuracy in judged(state)], patience=self._patience)
 
 
@@ -277,7 +277,7 @@ def no_better(accuracies: Sequence[float], *, patience: int) -> bool:
 
 
 class ProgressBar(TrainerCallback):
-    """A bar with loss and held-out accuracy. Logs `seconds`, those of the training in all its runs."""
+    """A bar with loss and held-out accuracy. Logs `seconds`: the time of training over all runs."""
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         """Show the bar, for a resumed run from its checkpoint on."""
@@ -303,5 +303,5 @@ class ProgressBar(TrainerCallback):
 
 
 def seconds(state: TrainerState) -> float:
-    """How long the training took so far."""
+    """Seconds of training so far, over all runs."""
     return max((entry["seconds"] for entry in state.log_history if "seconds" in entry), default=0.0)

@@ -1,1 +1,1 @@
-"""What is measured of heads: pairs of tokens, divergence, intervals, importance."""
+"""Measurements of heads: pairs of tokens, divergence, intervals, importance."""

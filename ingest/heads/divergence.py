@@ -1,8 +1,8 @@
-"""What is measured of heads over all sentences: how far every two diverge, and how certain every statistic is.
+"""Measurements of heads over all sentences: the divergence of every two heads, and the intervals of every statistic.
 
 Stage `divergence`: the divergence of every two heads, and a map on which heads that attend alike are near each other. Then 95%
-intervals of every head statistic, by bootstrap, from the statistics per token that the store holds already; of a model that
-stores these of its first sentences only, from sums over all sentences.
+intervals of every head statistic, by bootstrap, from the statistics per token that the store holds already; for a model that
+stores these for its first sentences only, from sums over all sentences.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ from store.repository.writer import Writer
 from store.schema.model import DIVERGENCE_ARRAYS, ROLES, SOURCES
 
 VERSION = "divergence/2"
-#: Weights of a head that a core has in memory at once; a GPU takes more, of memory and to be busy.
+#: Weights of a head in memory at once, on a core and on a GPU, which has more memory and needs more to be busy.
 CPU_WEIGHTS = 8 * TILE
 GPU_WEIGHTS = 64 * TILE
 INTERVALS_VERSION, SUMS_VERSION = "intervals/3", "intervals of sums/1"
@@ -51,12 +51,12 @@ class QueryBatch:
 
     #: Rows of the sentences' tokens: (sentence, token).
     rows: NDArray[np.int64]
-    #: Those of the sentences' tokens that are queries.
+    #: Places of the queries among the sentences' tokens.
     queries: slice
 
     @property
     def tokens(self) -> int:
-        """How many query rows."""
+        """Number of query rows."""
         return int(self.rows[:, self.queries].size)
 
 
@@ -71,12 +71,12 @@ def update_divergence(
 ) -> bool:
     """Bring the divergence up to date; False if there was nothing to do.
 
-    Over the sample on a CPU, over the whole corpus elsewhere. Written at once and not committed: `complete` does that
-    together with the size of the plan, so that readers never see a part, nor that of sentences that are not theirs.
+    Measured over the sample on a CPU, over the whole corpus elsewhere. Written at once and not committed: `complete` commits it
+    with the size of the plan, so that readers see no part of it, and none of sentences that they do not see yet.
     """
     group = writer.group(f"{model.path}/divergence")
     measured = sample if device == "cpu" else whole_sample(corpus)
-    # What was measured over more is not made smaller where there is no GPU.
+    # A divergence measured over more sentences is kept where there is no GPU.
     enough = max(measured.sentences, int(str(group.attrs.get("sentences", 0))))
     if group.attrs.get("divergence_hash") == _hash(enough, model, corpus, seed):
         return False
@@ -87,7 +87,7 @@ def update_divergence(
 
 
 def _hash(sentences: int, model: ModelGroup, corpus: PlannedCorpus, seed: int) -> str:
-    """Of the first sentences themselves, not of their blocks, whose last gets more sentences when the corpus grows."""
+    """Hash of the first sentences, not of their blocks: the last block gets more sentences when the corpus grows."""
     first = take_sentences(corpus, np.arange(min(sentences, corpus.sentences)))
     return str(content_hash({"version": VERSION, "seed": seed}, np.array([model.block_hash(first)], np.uint64)))
 
@@ -108,13 +108,13 @@ def _divergence(
 
 
 def _by_block(spans: Spans, length: int) -> list[Spans]:
-    """Sentences (sentence, 2) of each block: of so many queries and keys all layers are in memory at once."""
+    """Spans (sentence, 2) of the sentences of each block: queries and keys of a block are in memory for all layers at once."""
     blocks = spans[:, 0] // length
     return np.split(spans, np.flatnonzero(np.diff(blocks)) + 1)
 
 
 def _block_sums(source: zarr.Group, spans: Spans, device: str) -> Iterator[tuple[QueryBatch, NDArray[np.float64]]]:
-    """Parts of a block's sentences, each with its sums (head, other_head); several cores take one each."""
+    """Parts of a block's sentences, each with its sums (head, other_head); each core takes one part."""
     first, stop = int(spans[0, 0]), int(spans[-1, 1])
     bias = read_bias(source)
     query, key = (_read(source, name, slice(first, stop), whole=bias is not None) for name in ROLES)
@@ -125,7 +125,7 @@ def _block_sums(source: zarr.Group, spans: Spans, device: str) -> Iterator[tuple
 
 
 def _read(source: zarr.Group, name: str, rows: slice, *, whole: bool) -> Vectors:
-    """Vectors (head, token, channel) of all layers' heads; keys as stored, as the softmax ignores their constant, or `whole` with it."""
+    """Vectors (head, token, channel) of all layers' heads; `whole` adds the constant of keys, which softmax ignores."""
     array = array_of(source, name)
     if whole:
         return np.concatenate([read_vectors(source, name, layer, rows) for layer in range(array.shape[0])])
@@ -134,7 +134,7 @@ def _read(source: zarr.Group, name: str, rows: slice, *, whole: bool) -> Vectors
 
 
 def parts_of(spans: Spans, weights: int) -> Iterator[QueryBatch]:
-    """All query rows of the sentences in parts of at most so many weights of a head, or of one row."""
+    """All query rows of the sentences in parts of at most `weights` weights of a head, or of one row."""
     sizes = lengths(spans)
     for length in np.unique(sizes).tolist():
         starts = spans[sizes == length, 0]
@@ -167,14 +167,14 @@ def head_map(
 ) -> NDArray[np.float64]:
     """Places (head, 2) whose distances are as near as possible to the divergences (head, other_head).
 
-    Metric multidimensional scaling with Clark et al.'s settings (General_Analysis), and a seed, which they had not; of so many
-    fits from random places the one with the least stress.
+    Metric multidimensional scaling with Clark et al.'s settings (General_Analysis), and a seed, which they had not;
+    out of `fits` fits from random places, the fit with the least stress.
     """
     from sklearn.manifold import MDS
 
     if not divergence.any():  # one head, or heads that all attend alike
         return np.zeros((len(divergence), 2))
-    # Several cores add up a product of matrices in another order from time to time.
+    # Several cores may add up a product of matrices in another order.
     with one_thread():
         fit = MDS(
             2, metric="precomputed", n_init=fits, init="random", eps=1e-10, max_iter=steps, random_state=seed32(seed)
@@ -208,7 +208,7 @@ def _write(group: zarr.Group, sums: NDArray[np.float64], sample: Sample, seed: i
 def write_intervals(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *, seed: int) -> None:
     """Write the intervals: bootstrap over the sentences of the plan, block by block, layer by layer.
 
-    Not committed: `complete` does that together with the statistics that the intervals are of.
+    Not committed: `complete` commits them together with the statistics.
     """
     group, version = writer.group(model.path), _version(corpus)
     heads, layers = _of_sums(group, corpus) if version == SUMS_VERSION else _of_draws(group, corpus, seed)
@@ -218,7 +218,7 @@ def write_intervals(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, *,
 
 
 def intervals_outdated(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -> bool:
-    """Whether the intervals are of another version of this code, or were computed in the other way."""
+    """Whether the intervals are of another version of this code, or were computed by the other method (draws or sums)."""
     return writer.group(model.path).attrs.get("intervals_version") != _version(corpus)
 
 
@@ -263,7 +263,7 @@ def _stored(group: zarr.Group, block: Block, layer: int) -> NDArray[np.float64]:
 
 
 def _of_sums(group: zarr.Group, corpus: PlannedCorpus) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Intervals of heads and of layers, from sums of squares; those of blocks that were encoded without are added first."""
+    """Intervals of heads and of layers, from sums of squares; blocks that were encoded without squares get them first."""
     for block in corpus.blocks:
         if np.isnan(array_of(group, SQUARES[0])[block.index, 0, 0, 0, 0]):
             _write_squares(group, block)

@@ -36,7 +36,7 @@ from store.schema.corpus import NO_WORD
 from store.schema.model import IMPORTANCE_ARRAYS, LOSSES
 from store.text import match_labels
 
-#: This token has no answer.
+#: Answer of a token that has none.
 NO_ANSWER = -1
 
 
@@ -50,7 +50,7 @@ class ImportanceTask:
 
     @property
     def answers(self) -> int:
-        """How many tokens have an answer."""
+        """Number of tokens that have an answer."""
         return int((self.answer != NO_ANSWER).sum())
 
     def batches(self, *, tokens: int) -> list[tuple[Batch, NDArray[np.int64]]]:
@@ -68,7 +68,7 @@ class ImportanceTask:
 
 
 def masked_task(sentences: Block, *, mask_id: int, seed: int) -> ImportanceTask:
-    """Predict masked wordpieces, some of every sentence."""
+    """Task to predict masked wordpieces, some of every sentence."""
     hidden = hidden_tokens(sentences, seed=seed)
     answer = np.where(hidden, sentences.token_ids, NO_ANSWER).astype(np.int64)
     token_ids = np.where(hidden, mask_id, sentences.token_ids).astype(np.int32)
@@ -76,7 +76,7 @@ def masked_task(sentences: Block, *, mask_id: int, seed: int) -> ImportanceTask:
 
 
 def next_task(sentences: Block) -> ImportanceTask:
-    """Predict the wordpiece after each token of a sentence, but no special token. IngestError where there is none."""
+    """Task to predict the wordpiece after each token, but no special token; IngestError where no token has a next one."""
     answer = np.full(sentences.tokens, NO_ANSWER, np.int64)
     is_asked = (sentences.token_flags[1:] & NO_WORD) == 0
     is_asked[np.cumsum(sentences.lengths)[:-1] - 1] = False  # the next token is of another sentence
@@ -87,14 +87,14 @@ def next_task(sentences: Block) -> ImportanceTask:
 
 
 def label_task(sentences: Block, labels: NDArray[np.integer]) -> ImportanceTask:
-    """Predict the label of every sentence at its [CLS]."""
+    """Task to predict the label of every sentence at its [CLS]."""
     answer = np.full(sentences.tokens, NO_ANSWER, np.int64)
     answer[np.cumsum(sentences.lengths) - sentences.lengths] = labels
     return ImportanceTask("classification", sentences, answer)
 
 
 def hidden_tokens(sentences: Block, *, seed: int) -> NDArray[np.bool_]:
-    """Mask of the hidden wordpieces (token,); more sentences leave those of the first ones as they are."""
+    """Mask of the hidden wordpieces (token,); further sentences do not change the mask of the first ones."""
     generator = np.random.default_rng(seed & (1 << 64) - 1)
     hidden = np.zeros(sentences.tokens, bool)
     for stop, size in zip(np.cumsum(sentences.lengths), sentences.lengths, strict=True):
@@ -109,7 +109,7 @@ def held_out(candidates: NDArray[np.integer], *, after: int, count: int) -> NDAr
 
 
 def label_outputs(config: Mapping[str, Any], names: Sequence[str]) -> NDArray[np.int64]:
-    """Which of a classifier's outputs stands for each label of the data: by name; by number where the names are numbers.
+    """Index of the classifier's output for each label of the data: by name; by number where the names are numbers.
 
     Raises
     ------
@@ -148,7 +148,7 @@ class SilencedModel:
             layer.output.register_forward_pre_hook(self._gate(number))
 
     def loss(self, task: ImportanceTask, silenced: tuple[int, int] | None = None) -> float:
-        """Mean over the answers of -ln of the probability of the right one, in nats.
+        """Mean over the answers of -ln of the probability of the right answer, in nats.
 
         The context of a silenced (layer, head) is 0 before the output projection; the projection's bias stays.
         """
@@ -172,11 +172,11 @@ class SilencedModel:
             return float(nn.functional.cross_entropy(logits, right, reduction="sum"))
 
     def _guess_wordpieces(self, tokens: Tensor, answered: Tensor, _real: Tensor) -> Tensor:
-        """(answer, wordpiece). Only of the tokens asked for: the vocabulary is large."""
+        """Logits (answer, wordpiece), only of the tokens with an answer: the vocabulary is large."""
         return self._family.guess_wordpieces(self._model, tokens[answered])
 
     def _guess_labels(self, tokens: Tensor, _answered: Tensor, real: Tensor) -> Tensor:
-        """(answer, label), one of every sentence."""
+        """Logits (answer, label), one answer for each sentence."""
         return self._family.guess_labels(self._model, tokens, real)
 
     def _gate(self, layer: int) -> Callable[..., tuple[Tensor] | None]:
@@ -191,14 +191,14 @@ class SilencedModel:
 
 
 def find_kind(checkpoint: Checkpoint) -> str:
-    """Which of `store.schema.model.LOSSES` a checkpoint has, by the head it was trained with.
+    """Key in `store.schema.model.LOSSES` of a checkpoint's loss, by the head it was trained with.
 
-    Weights that a classifier shares with other heads are one's where `class_names` says so.
+    Other heads share weights with a classifier: a checkpoint is a classifier only where `class_names` gives labels.
 
     Raises
     ------
     IngestError
-        Where it has none that could be wrong.
+        Where the checkpoint has no trained head.
     """
     names = weight_shapes(checkpoint).keys()
     for kind, weights in checkpoint.family.head_weights.items():
@@ -216,7 +216,7 @@ VERSION = "importance/1"
 
 
 def check_model(settings: Settings, checkpoint: Checkpoint) -> None:
-    """Refuse a model without a loss at once, not after the hours of an ingest."""
+    """Refuse at once a model without a loss, not after the hours of an ingest."""
     if settings.importance:
         find_kind(checkpoint)
 
@@ -283,7 +283,7 @@ def _mask_id(checkpoint: Checkpoint, settings: Settings) -> int:
 
 
 def _judge(writer: Writer, model: ModelGroup, judged: "SilencedModel", task: ImportanceTask, hash_: int) -> None:
-    """The loss without each head of the layers that are not done yet."""
+    """Measure and commit the loss without each head, for the layers that are not done yet."""
     _prepare(writer, model, judged)
     group = writer.group(f"{model.path}/importance")
     layers = np.flatnonzero(np.asarray(array_of(group, "new_hash")[:]) != np.uint64(hash_))
@@ -306,7 +306,7 @@ def _prepare(writer: Writer, model: ModelGroup, judged: "SilencedModel") -> None
 
 
 def _whole_loss(writer: Writer, model: ModelGroup, judged: "SilencedModel", task: ImportanceTask, hash_: int) -> float:
-    """Loss of the whole model; found once, also if the ingest is killed afterwards."""
+    """Loss of the whole model; computed once, even if the ingest is killed afterwards."""
     group = writer.group(f"{model.path}/importance")
     stored: Any = group.attrs.get("new_loss")
     if stored and stored["hash"] == str(hash_):
@@ -325,7 +325,7 @@ def _keep_layer(writer: Writer, model: ModelGroup, layer: int, change: NDArray[n
 
 
 def _complete(writer: Writer, model: ModelGroup, task: ImportanceTask, hash_: int) -> None:
-    """What readers read, at once: until here they had the numbers of the run before."""
+    """Write the numbers that readers read, at once: until here they had the numbers of the run before."""
     group = writer.group(f"{model.path}/importance")
     array_of(group, "change")[:] = np.asarray(array_of(group, "new_change")[:])
     stored: Any = group.attrs["new_loss"]

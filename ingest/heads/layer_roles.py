@@ -30,12 +30,12 @@ from store.kernels.rules import RULES, SentenceTokens, features_of, roles_for, r
 from store.rules import RuleSentences
 from store.schema.corpus import NO_RULE, OPENS, ROLE_HALVES, RULE_SETS, TABLES
 
-#: Heads that are computed together: the same whatever the number of cores, so that every bit is the same.
+#: Number of heads that are computed together; it does not depend on the cores, so that results are equal bit for bit.
 HEADS_AT_ONCE = 6
 _SETS = list(RULE_SETS)
-#: The fit of all rules, which is the dearest, ends where a step lowers the cross entropy of a row by less, in nats.
+#: The fit of all rules, the slowest, ends where a step lowers the cross entropy of a row by less than this, in nats.
 FINISHED = 1e-4
-#: The rule that is no logit: the softmax ignores it.
+#: Rule with equal logits: softmax ignores it.
 EVEN = "even"
 
 Floats = NDArray[np.float32]
@@ -51,13 +51,13 @@ class RuleBench:
     Attributes
     ----------
     sentences
-        Which sentences.
+        The chosen sentences.
     tokens
         Tokens of `sentences.every`.
     words
         Whether the corpus has words.
     seed
-        Of the bootstrap.
+        Seed of the bootstrap.
     """
 
     sentences: RuleSentences
@@ -67,7 +67,7 @@ class RuleBench:
 
     @cached_property
     def rules(self) -> list[str]:
-        """Rules that are chosen from, without the tables of a head."""
+        """Names of the rules to choose from, without the tables of a head."""
         return [name for name in rules_for(words=self.words) if name != EVEN]
 
     @cached_property
@@ -82,22 +82,22 @@ class RuleBench:
 
     @cached_property
     def roles(self) -> list[str]:
-        """Roles, sinks among them."""
+        """Names of all roles, sinks included."""
         return roles_for(words=self.words)
 
     @cached_property
     def inner_roles(self) -> list[str]:
-        """Roles between words."""
+        """Names of the roles between words."""
         return [name for name in self.roles if RULES[name].breadth != "sink"]
 
     @cached_property
     def sieve_names(self) -> list[str]:
-        """Roles that are tested."""
+        """Names of the roles that are tested."""
         return [name for name in self.inner_roles if RULES[name].is_sieve]
 
     @cached_property
     def relation_names(self) -> list[str]:
-        """Roles that are tested against other pairs at the same offset."""
+        """Names of the roles that are tested against other pairs at the same offset."""
         return [name for name in self.sieve_names if RULES[name].kind == "grammar"]
 
     # -- of each sentence ---------------------------------------------------------------------------
@@ -109,7 +109,7 @@ class RuleBench:
 
     @cached_property
     def judged(self) -> list[int]:
-        """Places of those that judge."""
+        """Places among `tokens` of the sentences that judge."""
         return np.flatnonzero(self.sentences.is_judged).tolist()
 
     def _entries(self, places: Sequence[int]) -> Entries:
@@ -117,7 +117,7 @@ class RuleBench:
 
     @property
     def mask(self) -> Mask:
-        """Which keys queries see."""
+        """Mask of the keys that queries see."""
         return self.tokens[0].mask
 
     def _is_word(self, places: Sequence[int]) -> list[NDArray[np.bool_]]:
@@ -125,19 +125,19 @@ class RuleBench:
 
     @cached_property
     def fit_library(self) -> Library:
-        """Features of the rules where they are fitted."""
+        """Features of the rules in the sentences of the fit."""
         features = [features_of(self.rules, self.tokens[place]) for place in self.fitted]
         return Library(self._entries(self.fitted), features)
 
     @cached_property
     def judged_features(self) -> Floats:
-        """Features (rule, entry) where they are judged."""
+        """Features (rule, entry) of the rules in the sentences that judge."""
         features = [features_of(self.rules, self.tokens[place]) for place in self.judged]
         return np.concatenate([each.reshape(len(each), -1) for each in features], axis=1)
 
     @cached_property
     def judge(self) -> Judge:
-        """Scores predictions where they are judged."""
+        """The `Judge` of predictions, on the sentences that judge."""
         return Judge.of(self._is_word(self.judged), self.mask)
 
     def role_targets(self, places: Sequence[int]) -> tuple[WordEntries, Floats]:
@@ -149,23 +149,23 @@ class RuleBench:
 
     @cached_property
     def fit_roles(self) -> tuple[WordEntries, Floats]:
-        """Roles where they are fitted."""
+        """Pairs of words and roles in the sentences of the fit, see `role_targets`."""
         return self.role_targets(self.fitted)
 
     @cached_property
     def judged_roles(self) -> tuple[WordEntries, Floats]:
-        """Roles where they are judged."""
+        """Pairs of words and roles in the sentences that judge, see `role_targets`."""
         return self.role_targets(self.judged)
 
     @cached_property
     def drawn(self) -> NDArray[np.floating]:
-        """How often each replicate of the bootstrap has each sentence that judges: (sentence, replicate)."""
+        """Count of each judging sentence in each replicate of the bootstrap: (sentence, replicate)."""
         counts = draw_counts(self.seed, 0, len(self.judged))
         return counts[:, counts.any(axis=0)]
 
     @cached_property
     def second_half(self) -> int:
-        """Pairs of words of the judging sentences that roles are fitted on for comparison: as many sentences as in the fit."""
+        """Number of word pairs in the judging sentences that a second fit of roles takes: as many sentences as the first fit."""
         places = self.judged[: len(self.fitted)]
         return sum(int(words.sum()) ** 2 for words in self._is_word(places))
 
@@ -188,7 +188,7 @@ class RuleBench:
 
     @cached_property
     def relation_pairs(self) -> tuple[WordEntries, list[OffsetSieve]]:
-        """Pairs of words of all sentences, and of each relation those that are in it."""
+        """Pairs of words of all sentences, and for each relation the pairs that have it."""
         words = WordEntries.of(self._is_word(range(len(self.tokens))), self.mask)
         related = [
             (targets_of(self.relation_names, each) > 0).reshape(len(self.relation_names), len(each) ** 2)
@@ -247,7 +247,7 @@ class RuleBench:
 
         pattern, own = self._flat(self.fitted, patterns.__getitem__), self._flat(self.fitted, of_tables)
         six = self.fit_library.choose(pattern, own)
-        without = self.fit_library.choose(pattern, own[:, :0], exchanges=0)  # they gain 0.001 of IoU
+        without = self.fit_library.choose(pattern, own[:, :0], exchanges=0)  # exchanges gain 0.001 of IoU
         judged, judged_own = self._flat(self.judged, patterns.__getitem__), self._flat(self.judged, of_tables)
         static_of = self._flat(self.judged, static)
         scored: list[Results] = []
@@ -272,7 +272,7 @@ class RuleBench:
         return fit_weights(self.fit_library.entries, features, pattern, start, tolerance=FINISHED)[0]
 
     def _interval(self, ious: NDArray[np.floating]) -> NDArray[np.floating]:
-        """95% intervals (bound, rules) of means over sentences (rules, sentence), by bootstrap; NaN of a single sentence."""
+        """95% intervals (bound, rules) of means over sentences (rules, sentence), by bootstrap; NaN for a single sentence."""
         if ious.shape[1] < 2:
             return np.full((len(PERCENTILES), len(ious)), np.nan)
         return np.percentile(ious @ self.drawn / self.drawn.sum(axis=0), PERCENTILES, axis=-1)
@@ -315,7 +315,7 @@ class RuleBench:
         return results
 
     def _rand_index(self, weights: NDArray[np.floating], others: NDArray[np.floating], inner: Floats) -> float:
-        """Agreement of the main roles of strong pairs, in sentences that neither half has fitted where there are some."""
+        """Agreement of the main roles of strong pairs, in sentences of neither fit where there are some."""
         words, rules = self.judged_roles
         strong = inner > STRONG * words.entries.even
         if len(strong) > self.second_half:
@@ -344,7 +344,7 @@ class RuleBench:
         return np.stack(each, axis=1).astype(np.float16)
 
 
-#: What follows from the text alone.
+#: Properties of `RuleBench` that follow from the text alone.
 _OF_TEXT = (
     "fit_library",
     "judged_features",
@@ -356,9 +356,9 @@ _OF_TEXT = (
     "relation_pairs",
     "drawn",
 )
-#: Numbers of a head alone.
+#: Results that are one number for each head.
 _OF_HEAD = ("agreement", "rand_index", "explained", "even_explained")
-#: Dim of the heads in each array of a layer.
+#: Index of the dim `head` in each array of a layer.
 _HEAD_AXIS = dict.fromkeys((*SCORES, "variance_share", "share"), 1) | {
     **dict.fromkeys(("interval", "weight"), 2),
     **dict.fromkeys((*_OF_HEAD, "chosen", "rule_weight", "bias", "offset_bias"), 0),
@@ -366,7 +366,7 @@ _HEAD_AXIS = dict.fromkeys((*SCORES, "variance_share", "share"), 1) | {
 
 
 def _chosen(chosen: Sequence[Chosen]) -> Results:
-    """Rules (head, place) and their weights."""
+    """Numbers of the chosen rules and their weights: (head, place)."""
     rules, weights = np.full((len(chosen), MOST_RULES), NO_RULE, np.int16), np.full((len(chosen), MOST_RULES), np.nan)
     for head, each in enumerate(chosen):
         rules[head, : len(each.rules)], weights[head, : len(each.rules)] = each.rules, each.weights

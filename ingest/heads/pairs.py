@@ -1,6 +1,6 @@
 """Stage `pairs`: the strongest query-key pairs of every head over the whole corpus, within sentences.
 
-Every block keeps its own strongest, so that growth computes new blocks only and their merger is exact.
+Every block keeps its strongest pairs, so that growth computes new blocks only and the merger of all blocks is exact.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from store.repository.writer import Writable, Writer
 from store.schema.model import PAIR_ARRAYS, PAIR_NUMBERS, PAIR_RANKS, ROLES
 
 VERSION = "pairs/1"
-#: Padded tokens whose logits are in memory at once, for each layer in the making: small enough for a core's cache.
+#: Padded tokens whose logits are in memory at once, for each layer in progress: small enough for a core's cache.
 BATCH_TOKENS = 2048
 #: Layers computed at the same time.
 STREAMS = 2
@@ -32,7 +32,7 @@ STREAMS = 2
 
 @dataclass(frozen=True)
 class PairBatch:
-    """Sentences of like length, and which of their pairs count: the same for every layer and head."""
+    """Sentences of like length, and their admitted pairs: the same for every layer and head."""
 
     real: NDArray[np.bool_]
     #: Row in the block of every real token, in the order of `real`.
@@ -50,8 +50,8 @@ class PairBatch:
 def update_pairs(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, cluster: Cluster | None = None) -> bool:
     """Bring the pairs up to date; False if there was nothing to do.
 
-    A commit a block. What readers read, the merger, is written last and not committed: `complete` does that together
-    with the size of the plan, so that pairs are never seen of sentences that are not. Nothing may be committed between.
+    Each block is committed. The merger, which readers read, is written last and not committed: `complete` commits it with
+    the size of the plan, so that readers see no pairs of sentences that they do not see. Nothing may be committed between.
     """
     group = writer.group(f"{model.path}/pairs")
     blocks = _pending(group, model, corpus)
@@ -99,7 +99,7 @@ def _keep_block(model: ModelGroup, store: Writable, block: Block) -> None:
 
 
 def _block_pairs(source: zarr.Group, block: Block) -> list[Pairs]:
-    """Pairs (head, rank) of every layer. One product takes too little time to be shared by cores, a layer does not."""
+    """Pairs (head, rank) of every layer. A product is too short for several cores to share, a layer is not."""
     batches = list(_pair_batches(block))
     with one_thread("blas"), ThreadPoolExecutor(STREAMS, "pairs") as pool:
         layers = range(array_of(source, "query").shape[0])
@@ -132,7 +132,7 @@ def _layer_pairs(source: zarr.Group, layer: int, block: Block, batches: list[Pai
 
 
 def _padded(vectors: NDArray[np.float32], batch: PairBatch) -> NDArray[np.float32]:
-    """(head, sentence, token, channel) from (head, row, channel); padding is 0."""
+    """Vectors with padding (head, sentence, token, channel), from (head, row, channel); padding is 0."""
     padded = np.zeros((len(vectors), *batch.real.shape, vectors.shape[-1]), np.float32)
     padded[:, batch.real] = vectors[:, batch.rows]
     return padded

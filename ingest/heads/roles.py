@@ -1,4 +1,4 @@
-"""Stage `roles`: how well rules of the text explain each head, what its roles are, and what their tests are made of.
+"""Stage `roles`: how well rules of the text explain each head, its roles, and the biases that their tests take.
 
 Everything is recomputed from the stored queries and keys, layer by layer, and runs no model. Where the weights of the model are at
 hand, the biases with random weights are computed too, on the sentences of the fit.
@@ -47,16 +47,16 @@ OF_LAYER = [
 
 @dataclass(frozen=True)
 class BlockSentences:
-    """What is read of a block.
+    """The rows of a block that roles are computed from.
 
     Attributes
     ----------
     rows
         Rows of the token axis up to the last that is needed.
     tabled, tokens
-        Rows within the block of the sentences that tables are made of, and their tokens.
+        Rows within the block of the sentences that tables are made of, and the tokens in these rows.
     spans
-        Place of a sentence among those of the bench -> its rows within the block.
+        Rows within the block of each sentence of the bench, by the sentence's place there.
     """
 
     rows: slice
@@ -67,16 +67,16 @@ class BlockSentences:
 
 @dataclass(frozen=True)
 class RoleTask:
-    """What every layer is computed from. It can be sent to a worker, which reads the vectors itself.
+    """Computes the roles of a layer. It can be sent to a worker, which reads the vectors itself.
 
     Attributes
     ----------
     path
         Group of the model.
     benches
-        Of each layer; layers whose queries see the same keys have one together.
+        Bench of each layer; layers whose queries see the same keys share one.
     blocks
-        What is read of each block.
+        Rows of each block that are read.
     positions
         Tokens of the longest sentence.
     """
@@ -88,7 +88,7 @@ class RoleTask:
 
     @property
     def bench(self) -> RuleBench:
-        """That of the first layer: sentences and names of rules are the same in all."""
+        """Bench of the first layer: sentences and names of rules are the same in all layers."""
         return self.benches[0]
 
     def __call__(self, store: Writable, layer: int) -> Results:
@@ -103,7 +103,7 @@ class RoleTask:
             if len(block.tabled):
                 sums.add(query[:, block.tabled], key[:, block.tabled], block.tokens)
             vectors |= {place: (query[:, span].copy(), key[:, span].copy()) for place, span in block.spans.items()}
-        with one_thread("blas"):  # several would add up a product in an order of their own
+        with one_thread("blas"):  # several threads would add up a product in another order
             tables = sums.tables()
         of_sentences = [vectors[place] for place in range(len(vectors))]
         return self.benches[layer].layer(of_sentences, tables, read_bias(source, layer))
@@ -141,7 +141,7 @@ def update_roles(
         "seed": seed,
     }
     masks = _masks(writer, model, int(lengths[sentences.every].max()))
-    # Not of other models: their roles are as they were before windows were regarded.
+    # Only with windows: the hashes of other models are as they were before windows were regarded.
     if any(mask.window is not None for mask in masks):
         identity["masks"] = [astuple(mask) for mask in masks]
     hashes = np.array([model.block_hash(block) for block in blocks], np.uint64)
@@ -158,7 +158,7 @@ def update_roles(
 
 
 def _attributes(writer: Writer, corpus: PlannedCorpus, name: str) -> dict[str, Any]:
-    """Attributes of a group of the corpus; none where there is no such group."""
+    """Attributes of a group of the corpus; empty where the corpus lacks the group."""
     groups = dict(writer.group(f"corpus/{corpus.key}").groups())
     return dict(groups[name].attrs) if name in groups else {}
 
@@ -187,14 +187,14 @@ def _make_task(
 
 
 def _masks(writer: Writer, model: ModelGroup, tokens: int) -> list[Mask]:
-    """Which keys the queries of each layer see in sentences of at most so many tokens."""
+    """Mask of the keys that the queries of each layer see, in sentences of at most `tokens` tokens."""
     group = writer.group(model.path)
     layers = array_of(group, "query").shape[0]
     return [mask.within(tokens) for mask in masks_of(read_bias(group), layers)]
 
 
 def _block_sentences(text: CorpusText, blocks: list[Block], sentences: RuleSentences) -> Iterator[BlockSentences]:
-    """What is read of each block."""
+    """The rows of each block that roles are computed from."""
     places = {int(sentence): place for place, sentence in enumerate(sentences.every)}
     tabled = sentences.in_tables
     for block in blocks:
@@ -215,7 +215,7 @@ def _draft(writer: Writer, model: ModelGroup) -> zarr.Group:
 
 
 def _compute_layers(writer: Writer, model: ModelGroup, task: RoleTask, hash_: int, cluster: Cluster | None) -> None:
-    """The layers that are not done yet, each committed."""
+    """Compute the layers that are not done yet, and commit each."""
     draft, sizes = _draft(writer, model), _sizes(writer, task)
     if draft.attrs.get("roles_hash") != str(hash_):
         writer.delete(draft.path)
@@ -270,7 +270,7 @@ def _sizes(writer: Writer, task: RoleTask) -> dict[str, int]:
 def _complete(
     writer: Writer, model: ModelGroup, task: RoleTask, random: NDArray[np.float16] | None, facts: dict[str, Any]
 ) -> None:
-    """What readers read, at once."""
+    """Write the arrays that readers read, at once."""
     draft, sentences = _draft(writer, model), task.bench.sentences
     sizes = _sizes(writer, task)
     written = _labels(writer, task) | _computed(draft, sizes)
@@ -303,7 +303,7 @@ def _random_biases(
 ) -> NDArray[np.float16] | None:
     """Sieve biases (layer, head, sentence, sieve) with random weights, in the first sentences of the fit.
 
-    None where the weights of the model are not on this machine.
+    Returns None where the weights of the model are not on this machine.
     """
     chosen = benches[0].sentences.fitted[: limits.random_sentences]
     if checkpoint.place is None or not len(chosen):

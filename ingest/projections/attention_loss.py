@@ -3,11 +3,11 @@
 The order of all keys (Spearman): the correlation of their ranks by attention with their distances. The nearest keys
 (recall): a cross entropy between the most attended keys and a softmax of minus the squared distance. The weights
 themselves: the same cross entropy with attention, half of it at a higher temperature, which orders the many weak keys.
-What depends on queries and keys alone (`Target`) is computed once for all steps, and the gradient by its formula: torch's
+The target, which depends on queries and keys alone, is computed once for all steps, and the gradient by its formula: torch's
 autograd takes three times as long, as the tensors are small.
 
-It is trained on batches of sentences, and on queries with keys from anywhere in the corpus. Each has its target, which
-depends on nothing that is trained: it is computed at the first draw and kept for the next.
+A picture is trained on batches of sentences, and on sets of queries and keys from anywhere in the corpus. Each batch or set
+has a target, which depends on nothing that is trained: it is computed at the first draw and kept for the next.
 """
 
 import math
@@ -26,12 +26,12 @@ from store.schema.pictures import RECALL_KEYS
 #: Tokens of a batch: sentences of like length, one after the other in their order by length. Three times as many took two and
 #: a half times as long, and no measure of a picture differed by more than 0.003.
 TOKENS = 128
-#: Weight of the loss over keys from anywhere, how many queries and keys it takes a step, and how many such sets there are.
+#: Weight of the loss over keys from anywhere, number of its queries and keys in a step, and number of such sets.
 ACROSS, ANYWHERE, SETS = 0.3, 96, 128
-#: Numbers of targets that are kept, in all; those that do not fit are computed at every draw.
+#: Numbers that all kept targets hold together, at most; further targets are computed at every draw.
 KEPT = 1 << 27
 TEMPERATURE = 2.0
-#: In place of minus infinity, which has no gradient.
+#: Logit in place of minus infinity, which has no gradient.
 LEAST = -1e9
 #: Weights of the three parts. Order against nearest keys is what heads differ in: where the weak keys of a head that looks
 #: at the previous token repeat along the sentence, a picture that puts order first loses its nearest keys, and conversely.
@@ -46,7 +46,7 @@ FAINTEST = math.exp(-60)
 
 @dataclass(frozen=True)
 class Target:
-    """What the places of some queries and keys are trained for.
+    """Training target of the places of some queries and keys.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Target:
         Ranks by attention, the most attended first, with mean 0 and length 1; 0 on padding. Keys that a query does not see share
         the mean of the last ranks. None where order does not count.
     hidden
-        Which keys are padding (..., 1, key_token); None where none is.
+        Mask of the keys that are padding (..., 1, key_token); None without padding.
     weight
         Weight of each query in the loss, 0 for padding: (..., query_token, 1).
     """
@@ -77,7 +77,7 @@ def in_sentence(query: Tensor, key: Tensor, real: Tensor, bias: AttentionBias | 
     real
         False for padding: (sentence, token).
     bias
-        What the model adds to logits. Keys that a query does not see are its last ones, all alike.
+        Bias that the model adds to logits. Keys that a query does not see rank last, all equal.
     """
     hidden = None if bool(real.all()) else ~real[None, :, None, :]
     logits = _masked(attention_logits(query, key, bias=bias), hidden, LEAST)
@@ -91,7 +91,7 @@ def in_sentence(query: Tensor, key: Tensor, real: Tensor, bias: AttentionBias | 
 
 
 def across_sentences(query: Tensor, key: Tensor, *, weight: float) -> Target:
-    """The target of queries over keys from anywhere (head, token, channel), without a bias by distance: of the weights alone; the loss is `weight` x their mean."""
+    """Target of queries over keys from anywhere (head, token, channel): weights alone, without bias; the loss is `weight` x their mean."""
     of_query = query.new_full((query.shape[-2], 1), weight / query.shape[-2])
     return Target(_attention(attention_logits(query, key)), None, None, of_query)
 
@@ -150,18 +150,18 @@ def _ranks(logits: Tensor) -> Tensor:
 
 
 def _with_unseen_tied(ranks: Tensor, seen: Tensor, keys: Tensor) -> Tensor:
-    """Ranks in which the keys that a query does not see, the last of so many `keys` that are no padding, have their mean rank."""
+    """Ranks in which the keys that a query does not see, the last of the `keys` that are no padding, share their mean rank."""
     return torch.where(seen, ranks, (seen.sum(-1, keepdim=True) + keys - 1).to(ranks.dtype) / 2)
 
 
 def _standardized(values: Tensor, hidden: Tensor | None) -> Tensor:
-    """With mean 0 and length 1 over the keys that are no padding, which get 0."""
+    """Values with mean 0 and length 1 over the keys that are no padding; padding gets 0."""
     centred, length = _centred(values, hidden)
     return centred / length
 
 
 def _centred(values: Tensor, hidden: Tensor | None) -> tuple[Tensor, Tensor]:
-    """With mean 0 over the keys that are no padding, which get 0; and the length of that (..., 1)."""
+    """Values with mean 0 over the keys that are no padding, 0 on padding; and the length of these values (..., 1)."""
     shown = _masked(values, hidden, 0)
     keys = values.shape[-1] if hidden is None else (~hidden).sum(-1, keepdim=True)
     centred = _masked(values - shown.sum(-1, keepdim=True) / keys, hidden, 0)
@@ -174,16 +174,16 @@ def _masked(values: Tensor, hidden: Tensor | None, fill: float) -> Tensor:
 
 @dataclass(frozen=True)
 class Lesson:
-    """Some tokens and what they are trained for.
+    """Some tokens and the training target of their places.
 
     Attributes
     ----------
     rows
-        Tokens in the sample: those whose queries, and those whose keys are placed, (role, token).
+        Rows in the sample of the tokens whose queries, and of those whose keys are placed: (role, token).
     shape
-        Of the places of each role, without head and component: (sentence, token), or (token,).
+        Shape of the places of each role, without head and component: (sentence, token), or (token,).
     target
-        What they are trained for, of all heads.
+        Target of the places, for all heads.
     """
 
     rows: Tensor
@@ -198,7 +198,7 @@ class Batches:
     Attributes
     ----------
     rows, real
-        Of each batch, (sentence, token): rows of the sample, and False for padding.
+        For each batch (sentence, token): rows of the sample, and False for padding.
     of_sentence
         The batch of every sentence: (sentence,).
     """
@@ -243,7 +243,7 @@ class Lessons:
         self._numbers = 0
 
     def draw(self) -> list[Lesson]:
-        """A batch, as likely as it has sentences, and a set of queries and keys from anywhere."""
+        """A random batch, more likely with more sentences, and a random set of queries and keys from anywhere."""
         sentence, place = (
             int(torch.randint(count, (1,), generator=self._generator))
             for count in (len(self._batches.of_sentence), SETS)
@@ -277,6 +277,6 @@ class Lessons:
 def vectors_at(vectors: Tensor, rows: Tensor) -> Tensor:
     """Vectors (head, role, token, channel) of the rows of each role (role, token)."""
     heads, roles, tokens, channels = vectors.shape
-    # As one axis: torch copies all of them before it selects from one role.
+    # Roles and tokens as one axis: torch copies all tokens before it selects from one role.
     flat = (rows + tokens * torch.arange(roles)[:, None]).flatten().to(vectors.device)
     return vectors.view(heads, -1, channels).index_select(1, flat).view(heads, roles, -1, channels)

@@ -5,7 +5,7 @@ Queries and keys go through a network each, with two hidden layers, into the sam
 keep their place to each other. All heads are trained at once, each with its own weights; a new token is placed by the
 formula.
 
-One network is for queries and one for keys of every head, with their gradient by its formula. All parameters lie in one
+Every head has a network for queries and one for keys; their gradient is computed by its formula. All parameters lie in one
 array, so that a step of the optimizer is one call.
 """
 
@@ -43,9 +43,9 @@ class Networks:
     Attributes
     ----------
     parameters, gradient
-        Of all networks, flat.
+        Parameters of all networks and their gradient, flat.
     weights, gradients
-        The same by the names `store.schema.pictures.PARAMETERS["attention"]`: (head, role, ...).
+        Views of these by the names `store.schema.pictures.PARAMETERS["attention"]`: (head, role, ...).
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Networks:
     def place(self, vectors: Tensor) -> Tensor:
         """Places (head, role, token, component) of vectors (head, role, token, channel), as `place_by_network`.
 
-        What `set_gradient` needs of this call is kept until the next.
+        The vectors of this call that `set_gradient` needs are kept until the next.
         """
         self._inputs, self._sums = [], []
         active = vectors.flatten(0, 1)
@@ -80,7 +80,7 @@ class Networks:
         return active.unflatten(0, vectors.shape[:2])
 
     def set_gradient(self, by_place: Tensor) -> None:
-        """Set the gradient from that by the places of the last call."""
+        """Set the gradient of the parameters, from the gradient by the places of the last call."""
         slope = by_place.flatten(0, 1)
         for name, inputs in zip(reversed(LAYERS), reversed(self._inputs), strict=True):
             if name != "out":
@@ -100,7 +100,7 @@ def _views(flat: Tensor, heads: int, shapes: dict[str, tuple[int, ...]]) -> dict
 
 
 LEARNING_RATE = 0.02
-#: Tokens of a head placed at a time: what each layer of the network gives of them stays in the cache of a core.
+#: Tokens of a head that are placed at a time: outputs of each layer of the network stay in the cache of a core.
 PLACED_TOKENS = 2048
 
 Floats = NDArray[np.floating]
@@ -121,7 +121,7 @@ class AttentionProjection:
         steps: int = Limits.attention_steps,
         bias: AttentionBias | None = None,
     ) -> None:
-        """`bias`: what the model adds to logits within a sentence."""
+        """`bias`: bias that the model adds to logits within a sentence."""
         self.bias = bias
         self.steps, self.components, self.sizes, self.seed, self.device = (
             steps,
@@ -146,7 +146,7 @@ class AttentionProjection:
             yield LayerFit(layer, parameters, seconds)
 
     def _fits_together(self, layers: list[int], read: Read, advance: Advance) -> Iterator[LayerFit]:
-        """All layers at once on a GPU."""
+        """Fit all layers at once on a GPU."""
         began = monotonic()
         both = [read(layer) for layer in layers]
         query, key = (
@@ -182,7 +182,7 @@ class AttentionProjection:
         return places
 
 
-#: A layer, its queries and keys (head, token, channel), and what is added to its logits.
+#: A layer, its queries and keys (head, token, channel), and the bias of its logits.
 OfLayer = tuple[int, Floats, Floats, AttentionBias | None]
 
 
@@ -252,7 +252,7 @@ def _set_gradient(networks: Networks, vectors: Tensor, lessons: list[Lesson]) ->
 
 
 def _for_raw_vectors(weights: dict[str, Tensor], mean: Tensor, spread: Tensor) -> Parameters:
-    """The same networks for vectors that are not standardised: the first layer takes that over."""
+    """Parameters of the networks for vectors that are not standardised: the first layer standardises them."""
     weight_in = weights["weight_in"] / spread.transpose(-1, -2)
     bias_in = weights["bias_in"] - (mean @ weight_in)[:, :, 0]
     arrays = {**weights, "weight_in": weight_in, "bias_in": bias_in}

@@ -29,7 +29,7 @@ SEARCHED = 512
 #: Lanes that values are dealt out to: a core compares many lanes at once.
 LANES = 64
 Doubles = NDArray[np.float64]
-#: Counts are sums in any order: so they are taken of many values at once.
+#: Counts may be summed in any order: a core then counts many values at once.
 COUNTING = {"reassoc", "nsz"}
 
 
@@ -127,7 +127,7 @@ def _sums(values: Floats) -> NDArray[np.float64]:
 
 
 def largest_of_rows(values: NDArray[np.float32], count: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """The largest values of each row (row, count) and their columns, in descending order; of equal ones the first.
+    """The largest values of each row (row, count) and their columns, in descending order; of equal values the first.
 
     Takes a fifth of the time of `torch.topk`.
     """
@@ -147,7 +147,7 @@ def _scan(values: Singles, kept: Singles, columns: Numbers) -> None:
 def largest_of_row(own: Singles, large: Singles, place: Numbers, tops: Singles) -> None:
     """Fill `large` with the largest of some values, in descending order, and `place` with their columns.
 
-    Columns are dealt out to lanes. The largest values are in lanes whose greatest is among the largest of these. `tops` is room for
+    Columns are dealt out to lanes. The largest values are in the lanes with the largest maxima. `tops` is room for
     twice as many values as there are lanes.
     """
     large[:], place[:] = -np.inf, len(own)
@@ -199,7 +199,7 @@ def _greatest_below(tops: Singles, limit: np.float32, room: Singles) -> np.float
 
 @njit(cache=True, nogil=True)
 def _insert(value: np.float32, column: int, large: Singles, place: Numbers) -> None:
-    """Keep a value where it is among the largest; of equal ones the first column."""
+    """Keep a value if it is among the largest; of equal values the first column."""
     rank = len(large) - 1
     if value < large[rank] or (value == large[rank] and column > place[rank]):
         return
@@ -241,7 +241,7 @@ def pca_places(query: Singles, key: Singles, constants: "Constants", mean: Float
     still = np.zeros(channels, np.float32)
     for head, (of_queries, of_keys) in enumerate(places):
         fit = single_axes[head], centre[head]
-        # A query has no height over the plane of exact mode, a key that of a sphere with the radius.
+        # In exact mode a query lies in the plane, and a key has the height of a sphere with the radius.
         _place_on_axes(query[head], scale[head], still, np.nan, *fit, of_queries)
         _place_on_axes(key[head], 1 / scale[head], shift[head], radius[head], *fit, of_keys)
     return places
@@ -251,7 +251,7 @@ def pca_places(query: Singles, key: Singles, constants: "Constants", mean: Float
 def _place_on_axes(
     vectors: Singles, factor: np.float32, shift: Singles, radius: float, axes: Singles, centre: Singles, places: Singles
 ) -> None:
-    """Places (token, component) of vectors (token, channel): times a factor, shifted, in exact mode where there is a radius."""
+    """Places (token, component) of vectors (token, channel) times a factor plus a shift; with a radius, in exact mode."""
     channels, features = vectors.shape[1], axes.shape[1]
     moved = np.zeros(features, np.float32)
     for token in range(len(vectors)):
@@ -272,7 +272,7 @@ def _place_on_axes(
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def _height(vector: Singles, radius: float) -> np.float32:
-    """What is missing to a norm, in float64: the longest keys would lose the difference of two squares."""
+    """Height that gives a vector the norm `radius`, in float64: float32 would lose the difference of two squares of long keys."""
     square = 0.0
     for value in vector:
         square += np.float64(value) * np.float64(value)
@@ -281,7 +281,7 @@ def _height(vector: Singles, radius: float) -> np.float32:
 
 @njit(cache=True, nogil=True, fastmath=COUNTING)
 def _counts(values: Singles, value: np.float32) -> tuple[np.float32, np.float32]:
-    """How many values are less, and how many are equal."""
+    """Number of values that are less, and number that are equal."""
     none, one = np.float32(0), np.float32(1)
     less = equal = none
     for place in range(len(values)):
@@ -292,9 +292,9 @@ def _counts(values: Singles, value: np.float32) -> tuple[np.float32, np.float32]
 
 @njit(cache=True, nogil=True)
 def _centred_ranks(values: Singles, ranks: Doubles) -> None:
-    """Ranks minus their mean, divided by their length, else 0; equal values have their mean rank.
+    """Ranks minus their mean, divided by their length; 0 where all are equal. Equal values share their mean rank.
 
-    By comparing each value with each: of so few, faster than a sort.
+    Each value is compared with each: for few values this is faster than a sort.
     """
     square, middle = 0.0, (len(values) - 1) / 2
     for place in range(len(values)):
@@ -307,7 +307,7 @@ def _centred_ranks(values: Singles, ranks: Doubles) -> None:
 
 @njit(cache=True, nogil=True)
 def _order(values: Singles, place: int) -> int:
-    """At which place of the ascending order a value is; of equal ones the first comes first."""
+    """Place of a value in ascending order; of equal values the first comes first."""
     less, _ = _counts(values, values[place])
     _, before = _counts(values[:place], values[place])
     return int(less + before)
@@ -367,7 +367,7 @@ def _squares(place: Floats, others: Floats, squares: Singles) -> None:
 
 @njit(cache=True, nogil=True)
 def excess_ranks(similarity: Singles, places: Floats, count: int) -> float:
-    """By how much the ranks of the `count` nearest on screen exceed `count`, summed over points: 0 is best.
+    """Excess over `count` of the ranks of the `count` nearest points on screen, summed over points: 0 is best.
 
     A rank is among the neighbours by similarity (point, point), in which a point itself comes first.
     """

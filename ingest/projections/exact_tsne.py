@@ -18,12 +18,12 @@ EARLY_STEPS, EXAGGERATION = 250, 12.0
 EARLY_MOMENTUM, MOMENTUM = 0.5, 0.8
 #: Smallest spread of the start and smallest learning rate, as in scikit-learn.
 START, SLOWEST = 1e-4, 50.0
-#: How far the points are moved in an early step, on average, along a random direction of the vectors: attraction can draw points
+#: Mean movement of the points in an early step, along a random direction of the vectors: attraction can draw points
 #: together until rounding alone tells them apart. Moved so, they keep some of their order, which independent noise loses.
 NUDGE = 1e-5
-#: Leading principal components that such a direction is in.
+#: Number of leading principal components that span such a direction.
 NUDGED = 32
-#: How near the entropy of a point's neighbours comes to that of the perplexity, and halvings until then.
+#: Largest difference of a point's entropy from that of the perplexity, and most halvings until then.
 CLOSE, HALVINGS = 1e-5, 100
 
 
@@ -91,11 +91,11 @@ def _descend(
     seed: int,
     components: int,
 ) -> Singles:
-    """Places (3, point) after so many steps from others; on a plane the third is 0.
+    """Places (3, point) after `steps` steps from `places`; on a plane the third component is 0.
 
     Each step moves them along a random direction of `nudges` (feature, point).
     """
-    np.random.seed(seed)  # of numba's own generator
+    np.random.seed(seed)  # the generator is numba's own
     gains, moved = np.ones_like(places), np.zeros_like(places)
     for _ in range(steps):
         force = _forces(places, joint, np.float32(exaggeration), components < 3)

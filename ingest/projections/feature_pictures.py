@@ -1,7 +1,7 @@
 """Pictures of the tokens of a token set: at every feature point, and of the values of every head.
 
-They are computed, and written whole in one transaction: no commit holds a half of one. What the attributes of the token set
-name is whole; a hash tells what it was computed from. A reader may try UMAP of feature points: the picture that an ingest
+A picture is computed, and written whole in one transaction: no commit holds half a picture. Pictures that the attributes of
+the token set name are whole; a hash tells what each was computed from. A reader may try UMAP of feature points: the picture that an ingest
 with these settings makes of the first tokens is fitted in the reader's process, which tells how far it is; nothing is written.
 """
 
@@ -35,7 +35,7 @@ from store.schema.pictures import PROJECTIONS as TITLES
 TRUSTED_TOKENS, TRUSTED_VALUES = 1_000, 500
 
 VERSION = "feature views/1"
-#: Vectors (token, feature) of a point, by its number, of the first so many tokens.
+#: Reads vectors (token, feature), from the number of a point and the number of tokens, from the first on.
 Read = Callable[[int, int], NDArray[np.float32]]
 KIND = "umap"
 #: Share of the time that has passed when the modules are imported, when the epochs of UMAP begin (until then its functions
@@ -47,11 +47,11 @@ Tell = Callable[[float, str], object]
 
 
 class Picture(ABC):
-    """A picture in the group `group` of a token set; the token set's attribute of the same name names those that are whole."""
+    """A picture in the group `group` of a token set; the token set's attribute of the same name lists whole pictures."""
 
     group: ClassVar[str]
     arrays: ClassVar[Mapping[str, Array]]
-    #: How many of the first dims of its places have a cube each.
+    #: Number of leading dims of the places (panels); each index of these has a cube.
     panels: ClassVar[int]
 
     def __init__(self, projection: Projection, limits: Limits) -> None:
@@ -60,12 +60,12 @@ class Picture(ABC):
     @property
     @abstractmethod
     def key(self) -> str:
-        """Its name in the store."""
+        """Name of the picture in the store."""
 
     @property
     @abstractmethod
     def fitted_vectors(self) -> int:
-        """How many vectors one fit takes."""
+        """Number of vectors in one fit."""
 
     @property
     @abstractmethod
@@ -110,7 +110,7 @@ class FeaturePicture(Picture):
 
     @property
     def key(self) -> str:
-        """Its name in the store."""
+        """Name of the picture in the store."""
         return str(self.name)
 
     @property
@@ -131,19 +131,19 @@ class FeaturePicture(Picture):
 
     @property
     def fitted_tokens(self) -> int:
-        """How many tokens, from the first on, the fit takes."""
+        """Number of tokens in the fit, from the first on."""
         row = PROJECTIONS[self.projection.kind]
         most = row.joint_vectors // len(self.points) if self.name.vectors == JOINT else row.point_vectors
         return min(self.tokens, max(most, self.limits.few_tokens))
 
     @property
     def fitted_vectors(self) -> int:
-        """How many vectors one fit takes: the tokens at one point, or at all points."""
+        """Number of vectors in one fit: the tokens at one point, or at all points."""
         return self.fitted_tokens * (len(self.points) if self.name.vectors == JOINT else 1)
 
     @cached_property
     def _begun(self) -> Callable[[], Iterator[Fitted]]:
-        """The fits: one of all points, of each point, or of the one that the name says."""
+        """The begun fits: one of all points together, one of each point, or one of the point in the name."""
         sets = [partial(self._fitted, point) for point in self._fitted_points()]
         return self.projection.begin(
             [lambda: np.concatenate([read() for read in sets])] if self.name.vectors == JOINT else sets
@@ -169,7 +169,7 @@ class FeaturePicture(Picture):
         return every if self.name.point is None else [self.points.index(self.name.point)]
 
     def _place(self, point: int, fits: list[Parameters]) -> Floats:
-        """Places (token, component) at a point; a token that was fitted there keeps its own."""
+        """Places (token, component) at a point; a token that was fitted there keeps its place."""
         vectors, fit = self.read(point, self.tokens), fits[point if self.name.vectors == EACH else 0]
         if self.name.vectors == JOINT and not self.projection.exact:
             fit = {"fitted": fit["fitted"][point * self.fitted_tokens :][: self.fitted_tokens]}
@@ -190,7 +190,7 @@ class FeaturePicture(Picture):
 
 
 class ValuePicture(Picture):
-    """The values of each head for itself, from a token set's array (layer, head, token, channel). PCA of all layers, else of the last."""
+    """Values of each head by itself, from an array (layer, head, token, channel). PCA shows all layers, other methods the last one."""
 
     group = "value_views"
     arrays = VALUE_VIEW_ARRAYS
@@ -202,18 +202,18 @@ class ValuePicture(Picture):
 
     @property
     def key(self) -> str:
-        """Its name in the store."""
+        """Name of the picture in the store."""
         return self.projection.kind
 
     @property
     def layers(self) -> list[int]:
-        """The layers it shows."""
+        """The layers that the picture shows."""
         every = list(range(self.value.shape[0]))
         return every if self.projection.exact else every[-1:]
 
     @property
     def fitted_vectors(self) -> int:
-        """How many vectors one fit takes: the first tokens of one head."""
+        """Number of vectors in one fit: the first tokens of one head."""
         return min(self.value.shape[2], max(PROJECTIONS[self.projection.kind].value_tokens, self.limits.few_tokens))
 
     @property
@@ -264,7 +264,7 @@ class ValuePicture(Picture):
 
 @dataclass(frozen=True)
 class ToldProjection(Projection):
-    """UMAP in this process, which tells how far it is."""
+    """UMAP in this process, which tells its progress."""
 
     tell: Tell = field(compare=False, kw_only=True)
 
@@ -311,7 +311,7 @@ def pending_features(points: FeaturePoints) -> list["FeatureDrawing"]:
 
 
 def _pending(points: FeaturePoints, name: str, there: list[ViewName]) -> list[Picture]:
-    """Of those in the settings, and those that went when the token set was written anew, what is not drawn."""
+    """Pictures to draw: of the settings, and those deleted when the token set was written anew, unless they are drawn."""
     group = points.group(name)
     held: Any = group.attrs["views"]
     wanted = points.settings.feature_names if name in points.wanted else []
@@ -336,7 +336,7 @@ def _feature_pictures(features: FeaturePoints, group: zarr.Group, names: list[Vi
 def _value_pictures(
     features: FeaturePoints, group: zarr.Group, names: list[ViewName], there: list[ViewName]
 ) -> list[Picture]:
-    """By PCA, and by the projections of the views: also those that went with the token set's values."""
+    """Pictures of the values by PCA and by the views' projections, also by those of deleted views."""
     if not names:
         return []
     held: Any = group.attrs["value_views"]
@@ -369,7 +369,7 @@ class FeatureDrawing:
         yield from ()
 
     def finish(self) -> str:
-        """Describe the picture and name it, the most faithful first."""
+        """Describe the picture, and list the pictures of its group, the most faithful first."""
         token_set, picture = self._open(), self.picture
         view = token_set.require_group(picture.group).require_group(picture.key)
         view.attrs.update(
@@ -408,7 +408,7 @@ def _name(token_set: zarr.Group, group: str) -> None:
 
 
 def _mean(trust: NDArray[np.float64]) -> float:
-    """Over the panels; -1 where a handful of tokens say nothing."""
+    """Mean over the panels; -1 where the tokens are too few to say anything."""
     return float(np.nanmean(trust)) if np.isfinite(trust).any() else -1.0
 
 

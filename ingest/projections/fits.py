@@ -20,7 +20,7 @@ Tell = Callable[[float], None]
 
 #: Points that differ by less in every feature are one: t-SNE would divide by their spread, and crash.
 SAME = 1e-7
-#: Fewer points have no neighbours to keep: there is no fit of them.
+#: Fewer points have no neighbours to keep, and are not fitted.
 FEWEST_POINTS = 3
 
 
@@ -42,12 +42,12 @@ def fit_points(
 
 
 def seed32(seed: int) -> int:
-    """A seed as scikit-learn and UMAP take it, 0 to 2^32 - 1; one within that range stays."""
+    """A seed as scikit-learn and UMAP take it, 0 to 2^32 - 1; a seed within that range stays."""
     return seed % (1 << 32)
 
 
 def used_settings(settings: Mapping[str, Any], points: int) -> dict[str, Any]:
-    """Settings with no more neighbours and no higher perplexity than so many points allow."""
+    """Settings with no more neighbours and no higher perplexity than the number of points allows."""
     most = {"neighbors": points - 1, "perplexity": (points - 1) / 3}
     return {name: min(value, most.get(name, value)) for name, value in settings.items()}
 
@@ -61,7 +61,7 @@ def tsne(
     steps: int,
     metric: str = "euclidean",
 ) -> Floats:
-    """scikit-learn's t-SNE."""
+    """Places by scikit-learn's t-SNE."""
     from sklearn.manifold import TSNE
 
     fit = TSNE(components, perplexity=perplexity, max_iter=steps, metric=metric, random_state=seed, n_jobs=1)
@@ -72,7 +72,7 @@ def tsne(
 def exact_tsne(
     points: Floats, components: int, *, seed: int, perplexity: float, steps: int, metric: str = "euclidean"
 ) -> Floats:
-    """Headscape's t-SNE, for few points."""
+    """Places by Headscape's t-SNE, for few points."""
     from ingest.projections.exact_tsne import exact_tsne as fit
 
     return fit(points, components, seed=seed, perplexity=perplexity, steps=steps, metric=metric)
@@ -89,7 +89,7 @@ def umap(
     epochs: int = 200,
     tell: Tell | None = None,
 ) -> Floats:
-    """umap-learn's UMAP; few points start at random places. `tell` gets the share of its epochs that are done."""
+    """Places by umap-learn's UMAP; few points start at random places. `tell` gets the share of its epochs that are done."""
     from umap import UMAP
 
     from ingest.projections.compiled_places import nearest_of_each
@@ -105,7 +105,7 @@ def umap(
         init=start,
         random_state=seed,
         n_jobs=1,
-        # umap-learn finds them in a loop of Python, or of many points not all.
+        # umap-learn finds neighbours in a loop of Python, or of many points not all.
         precomputed_knn=nearest_of_each(points, neighbors, metric),
         tqdm_kwds={"disable": tell is None, "file": Epochs(tell), "bar_format": "{percentage:.0f}"},
     )
@@ -155,7 +155,7 @@ class Epochs:
             self._tell(int(percentage) / 100)
 
     def flush(self) -> None:
-        """Nothing waits."""
+        """Do nothing: no text is held back."""
 
 
 FITS: Mapping[str, Callable[..., Floats]] = {"tsne": tsne, "exact_tsne": exact_tsne, "umap": umap}

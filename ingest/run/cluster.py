@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 
 #: Seconds in which the scheduler of an ingest that failed may close.
 CLOSING = 2
-#: How long tasks wait where all workers of this machine are lost and none comes back: a busy machine starts one in a minute.
+#: Time that tasks wait where all workers of this machine are lost and none comes back: a busy machine starts one in a minute.
 ALONE = "5 minutes"
 #: Tasks for each worker that are written, computed or wait for it: it has the next when it is done with one.
 AHEAD = 3
@@ -50,7 +50,7 @@ class Cluster:
     def joined(
         self, writer: Writer, task: Callable[[Fork, Item], Result], transactions: Iterable[Sequence[Item]]
     ) -> Iterator[tuple[Sequence[Item], list[Result]]]:
-        """Run `task` on every item; yield the items of each transaction in order, once what was written is joined.
+        """Run `task` on every item; yield the items of each transaction in order, once their writes are joined.
 
         The caller commits before it asks for the next. Tasks of later transactions run meanwhile, so none may read what
         another writes.
@@ -68,7 +68,7 @@ class Cluster:
         return self._tasks.submit(run_task, pickle.dumps((task, fork, item)))
 
     def _workers(self) -> int:
-        """How many workers there are now: some may have been added."""
+        """Number of workers now: some may have been added."""
         try:
             return max(1, len(self._client.nthreads()))
         except OSError as error:  # the scheduler does not answer: its tasks are lost
@@ -80,7 +80,7 @@ def in_turn(
 ) -> Iterator[tuple[Item, Result]]:
     """Run `task` on every item, on the workers where there are some; yield each item with its result.
 
-    What the task wrote is then in the open transaction, which the caller commits before it asks for the next.
+    The writes of the task are then in the open transaction, which the caller commits before it asks for the next.
     """
     if cluster is None:
         yield from ((item, task(writer, item)) for item in items)
@@ -97,13 +97,13 @@ def _join(
     return items, [result for _, result in returned]
 
 
-#: What a worker runs: pickled work and the versions that it must have give a pickled result.
+#: Function that a worker runs: pickled work and the versions that the worker must have -> pickled result.
 Run = Callable[[bytes, Mapping[str, str]], bytes]
 
 
 @dataclass
 class _Task:
-    """A task until it ends: workers that died of it since as many tasks of the ingest had ended."""
+    """A task until it ends, and the workers that died of it since `ended` tasks of the ingest had ended."""
 
     run: Run
     work: bytes
@@ -135,7 +135,7 @@ class _Tasks:
         return task.result
 
     def give_up(self) -> None:
-        """Cancel what has not ended and what comes: a thread that waits for it would keep the process from ending."""
+        """Cancel all tasks that have not ended, and later ones: a thread that waits for one would keep the process from ending."""
         self._is_over = True
         for result in list(self._waiting):
             result.cancel()
@@ -166,7 +166,7 @@ class _Tasks:
                 task.result.set_result(returned)
 
     def _may_live(self, task: _Task, error: "KilledWorker") -> bool:
-        """Whether the next worker may live, after a scheduler has given the task up. Some do at the first death, some later."""
+        """Whether the task runs again after a scheduler has given it up: some schedulers do at the first death, some later."""
         if task.ended < self._ended:
             task.ended, task.deaths = self._ended, 0
         task.deaths += error.allowed_failures + 1
@@ -208,7 +208,7 @@ def open_cluster(settings: Settings, limits: Limits = USUAL) -> Iterator[Cluster
     Raises
     ------
     IngestError
-        Where there is no scheduler or no worker, one would compute other numbers, or they are lost on the way.
+        Where there is no scheduler or no worker, a worker would compute other numbers, or workers are lost on the way.
     """
     if settings.workers is None and settings.scheduler is None:
         yield None
@@ -262,7 +262,7 @@ def _started(workers: int, *, alone: str = ALONE) -> Iterator["Client"]:
 
 @contextmanager
 def _deaf_loop() -> Iterator["IOLoop"]:
-    """A loop in a thread from whose start on it and its processes hear no Ctrl-C, which reaches all of a terminal: the driver does."""
+    """A loop in a thread that ignores Ctrl-C, as do the processes it starts: a terminal sends it to all, and the driver handles it."""
     from distributed.utils import LoopRunner
 
     resource_tracker.ensure_running()  # which would let signals through in the thread that first needs it
@@ -311,7 +311,7 @@ def _connected(address: str, limits: Limits) -> Iterator["Client"]:
 
 
 def _checked_workers(client: "Client", limits: Limits) -> int:
-    """How many workers there are: one at least, and each computes the same numbers as this process."""
+    """Number of workers: at least one, and each computes the same numbers as this process."""
     address = client.scheduler.address if client.scheduler else ""
     try:
         client.wait_for_workers(1, timeout=limits.first_worker_seconds)
@@ -324,7 +324,7 @@ def _checked_workers(client: "Client", limits: Limits) -> int:
 
 
 def _check_installed(client: "Client") -> None:
-    """By a function of Python, as a worker can run none of Headscape where it is not installed."""
+    """Refuse workers without Headscape, by a function of Python: such a worker can run none of Headscape."""
     try:
         found: dict[str, object] = client.run(find_spec, check_worker.__module__)
     except ModuleNotFoundError:

@@ -18,7 +18,7 @@ def short(name: object, *, longest: int = LONGEST_NAME) -> str:
 
 
 def cause(error: BaseException) -> str:
-    """What an error of another library says, on one line, after its class."""
+    """The class and the message of another library's error, on one line."""
     text = " ".join(str(error).split()).removesuffix(".")
     return short(f"{type(error).__name__}: {text}" if text else type(error).__name__, longest=LONGEST_CAUSE)
 

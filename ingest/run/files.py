@@ -1,4 +1,4 @@
-"""Files and folders of a command: which names are those of data, whether files are there and whole, and whether folders can be written.
+"""Files and folders of a command: which names are names of data, whether files are there and whole, and whether folders can be written.
 
 Containers and jobs of a cluster may have no home, or one that cannot be written: a cache there is moved. Imports nothing slow.
 """
@@ -28,12 +28,12 @@ ALIASES = {".ndjson": ".jsonl", ".pq": PARQUET, ".tab": TSV}
 CONLL_2012 = re.compile(r"\.v\d+_(gold|auto)_conll")
 #: Files of `datasets`, of which several are read as one table.
 ARROW = ".arrow"
-#: How a pointer of Git LFS begins, which stands for a file in a clone without it; what it is, and the remedy.
+#: Beginning of a pointer of Git LFS, which stands for a file in a clone without LFS; its description, and the remedy.
 POINTER_START = b"version https://git-lfs.github.com/spec/"
 POINTER = "a pointer of Git LFS, not the data", "Run `git lfs pull` in its folder, then the same command."
-#: Where numba keeps compiled code, where this is not beside the source.
+#: Variable with the folder where numba keeps compiled code, if this is not beside the source.
 COMPILED = "NUMBA_CACHE_DIR"
-#: Where `datasets` keeps what it has converted, and its locks, where this is not in the folder `datasets` of HF_HOME.
+#: Variable with the folder where `datasets` keeps converted data and locks, if this is not the folder `datasets` of HF_HOME.
 CONVERTED = "HF_DATASETS_CACHE"
 #: Packages whose functions numba compiles and keeps.
 PACKAGES = ("ingest.projections", "ingest.encode", "umap", "pynndescent")
@@ -53,7 +53,7 @@ def form_of(path: Path) -> str | None:
 
 
 def is_named_as_data(path: Path) -> bool:
-    """Whether a name is that of a file of data, and of no data set of the hub, there or not."""
+    """Whether a name is that of a file of data, not of a data set of the hub; the file may be missing."""
     return bool(form_of(path)) or is_compressed(path) or path.suffix == ARROW
 
 
@@ -72,7 +72,7 @@ def is_folder(path: Path) -> bool:
 
 
 def package_folder(package: str) -> Path:
-    """Where an installed package keeps its files; the package itself is not imported."""
+    """The folder of an installed package; the package itself is not imported."""
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise IngestError(
@@ -111,16 +111,16 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 
 def check_folders(place: Path | None, flag: str, *, model: str, data: str) -> None:
-    """Try every folder that a command writes, and move the caches of compiled code and of converted data where they must be.
+    """Try every folder that a command writes, and move the caches of compiled code and of converted data where this is needed.
 
     Parameters
     ----------
     place
-        What the command makes; None where it is not on this machine.
+        File or folder that the command makes; None where it is not on this machine.
     flag
         The flag that names it.
     model, data
-        As the flags name them; what is no file or folder comes from the hub.
+        Names of model and data in the flags; what is no file or folder comes from the hub.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def check_folders(place: Path | None, flag: str, *, model: str, data: str) -> No
 
 
 def is_writable(folder: Path) -> bool:
-    """Whether files can be made in a folder; where it is not there, in the folder above that is, whatever its mode says."""
+    """Whether files can be made in a folder, or if it is missing in the nearest folder above, whatever their modes say."""
     try:
         with tempfile.TemporaryFile(dir=_nearest(folder)):
             return True
@@ -154,7 +154,7 @@ def is_writable(folder: Path) -> bool:
 
 
 def _nearest(folder: Path) -> Path:
-    """The folder, or what is there of those above it."""
+    """The folder, or the nearest one above it that exists."""
     return next(place for place in (folder, *folder.absolute().parents) if place.exists())
 
 
@@ -171,7 +171,7 @@ def own_temporary_folder() -> Path:
 def place_compiled_code(environment: MutableMapping[str, str], beside: Iterable[Path] | None = None) -> None:
     """Let numba keep compiled code in a temporary folder where it could not keep it: it would refuse to compile at all.
 
-    It keeps code `beside` the source first, by default of the installed packages.
+    numba keeps code `beside` the source first, by default beside that of `PACKAGES`.
     """
     asked = environment.get(COMPILED)
     kept = (
@@ -184,7 +184,7 @@ def place_compiled_code(environment: MutableMapping[str, str], beside: Iterable[
 
 
 def place_converted_data(environment: MutableMapping[str, str]) -> None:
-    """Let `datasets` convert what it reads in a temporary folder where it could not in its own; it is imported later."""
+    """Let `datasets` convert data in a temporary folder where its own cannot be written; it is imported later."""
     from huggingface_hub.constants import HF_HOME
 
     if not is_writable(Path(environment.get(CONVERTED) or Path(HF_HOME) / "datasets")):
@@ -192,7 +192,7 @@ def place_converted_data(environment: MutableMapping[str, str]) -> None:
 
 
 def _beside_source() -> Iterator[Path]:
-    """Where numba keeps code first: it falls back to `_of_user` for each file by itself."""
+    """Folders where numba keeps code first: it falls back to `_of_user` for each file by itself."""
     for name in PACKAGES:
         spec = find_spec(name)
         if spec is not None and spec.origin is not None:

@@ -37,9 +37,9 @@ Input = TypeVar("Input")
 Result = TypeVar("Result")
 #: The cores of this machine that the running task may use, where it may not use all.
 _allotted: ContextVar[int | None] = ContextVar("allotted cores", default=None)
-#: What runs fits instead of the pool of processes, and the threads that wait for them.
+#: Executor that runs fits instead of the pool of processes, and the threads that wait for them.
 _workers: ContextVar[tuple[Executor, Executor] | None] = ContextVar("workers", default=None)
-#: What makes the pool of processes, where `new_processes` does not.
+#: Function that makes the pool of processes, where `new_processes` does not.
 _make_pool: ContextVar[Callable[[], Executor] | None] = ContextVar("what makes the pool", default=None)
 #: Packages that numbers are computed with. Another version of one may compute other numbers.
 PACKAGES = ("numpy", "scipy", "torch", "transformers", "scikit-learn", "umap-learn", "zarr", "icechunk")
@@ -47,13 +47,13 @@ SOURCE = ("ingest", "store")
 
 
 def core_count() -> int:
-    """How many cores there are for what runs now."""
+    """Number of cores that the running task may use."""
     return _allotted.get() or cpu_count() or 1
 
 
 @contextmanager
 def allotted_cores(count: int) -> Iterator[None]:
-    """Let what runs within the context use only so many cores."""
+    """Let code within the context use only `count` cores."""
     token = _allotted.set(count)
     try:
         yield
@@ -63,7 +63,7 @@ def allotted_cores(count: int) -> Iterator[None]:
 
 @contextmanager
 def fits_on(executor: Executor, *, workers: int) -> Iterator[None]:
-    """Let an executor with so many workers run the fits within the context."""
+    """Let an executor with `workers` workers run the fits within the context."""
     feeders = _feeders_of(workers)
     token = _workers.set((executor, feeders))
     try:
@@ -98,15 +98,15 @@ def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> l
 
 
 def processes() -> Executor:
-    """What fits run on, each on one core: the workers where there are some, else the pool of processes."""
+    """Executor of fits, each on one core: the workers where there are some, else the pool of processes."""
     workers = _workers.get()
     return workers[0] if workers else process_pool()
 
 
 def new_processes(count: int | None = None) -> Executor:
-    """So many processes, by default one per core: each takes seconds to import the libraries.
+    """A pool of `count` processes, by default one per core: each takes seconds to import the libraries.
 
-    Started anew, not forked: icechunk's and torch's threads do not survive that.
+    Started anew, not forked: icechunk's and torch's threads do not survive a fork.
     """
     return ProcessPoolExecutor(count or cpu_count(), mp_context=get_context("spawn"), initializer=begin_in_pool)
 
@@ -148,7 +148,7 @@ def fit_later(fit: Callable[[Input], Result], read: Callable[[], Input]) -> Futu
 
 
 def timed(fit: Callable[[Input], Result], value: Input) -> tuple[Result, float]:
-    """What a fit on one core gives, and the seconds of the core that it took."""
+    """The result of a fit on one core, and the core seconds that it took."""
     began = thread_time()
     return fit(value), thread_time() - began
 
@@ -164,7 +164,7 @@ def fits_killed_on_error() -> Iterator[None]:
 
 
 def _end_fits() -> None:
-    """No fit begins any more, then those that run are killed: they hold nothing but their result."""
+    """Let no fit begin any more, then kill those that run: they hold nothing but their result."""
     for pool in (_feeders, process_pool):
         if pool.cache_info().currsize:
             pool().shutdown(wait=False, cancel_futures=True)
@@ -175,7 +175,7 @@ def _end_fits() -> None:
 
 @cache
 def versions() -> dict[str, str]:
-    """What the numbers of this process depend on beside their input: its code, and what runs it."""
+    """Versions that the numbers of this process depend on beside their input: of its code, of Python and of packages."""
     named = {name: _version(name) for name in PACKAGES}
     python = ".".join(platform.python_version_tuple()[:2])
     return {"Headscape": f"{_version('headscape')} ({_code()})", "Python": python, **named}
@@ -216,9 +216,9 @@ def check_worker(expected: Mapping[str, str], dask_worker: "Worker | None" = Non
 
 
 def run_task(work: bytes, expected: Mapping[str, str]) -> bytes:
-    """Run a pickled task, which writes whole chunks to a fork: the pickled fork and result of the task.
+    """Run a pickled task, which writes whole chunks to a fork; returns the pickled fork and result.
 
-    Pickled here: dask hands out arrays at odd addresses, where numpy adds numbers in another order.
+    They are pickled here: dask hands out arrays at odd addresses, where numpy adds numbers in another order.
     """
     check_worker(expected)
     task, fork, item = pickle.loads(work)
@@ -254,7 +254,7 @@ def begin_next() -> None:
 
 
 def run_fit(work: bytes, expected: Mapping[str, str]) -> bytes:
-    """Run a pickled fit, which uses one core: its pickled result."""
+    """Run a pickled fit, which uses one core; returns its pickled result."""
     check_worker(expected)
     fit, arguments = pickle.loads(work)
     with _on_own_cores():
@@ -263,7 +263,7 @@ def run_fit(work: bytes, expected: Mapping[str, str]) -> bytes:
 
 @contextmanager
 def _on_own_cores() -> Iterator[None]:
-    """Threads of torch are the cores of this worker: dask gives it one, unless OMP_NUM_THREADS says more."""
+    """Let work use as many cores as torch has threads: dask gives a worker one, unless OMP_NUM_THREADS says more."""
     keep_freed_memory()  # dask has a worker give all of it back
     with allotted_cores(torch.get_num_threads()):
         yield

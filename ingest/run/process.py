@@ -24,15 +24,15 @@ GRACE = 3
 #: The exit status of an interrupted command.
 STATUS = 130
 INTERRUPTED = "Interrupted; what was committed is kept. Run the same command again to go on."
-#: What is noted of a mistake in the program, whose traceback is in the log.
+#: Note on a mistake in the program, whose traceback is in the log.
 UNEXPECTED = "The ingest failed; its log has the error. Run the same command again, or report the error."
-#: Names the process whose death interrupts a command: `make` and the dashboard set it for the ingest they start.
+#: Variable with the process whose death interrupts a command: `make` and the dashboard set it for the ingest they start.
 PARENT = "HEADSCAPE_PARENT"
 #: Seconds between two looks at the parent of this process.
 PAUSE = 0.5
-#: By how much a process of a pool comes after others: fits run beside stages that readers wait for first.
+#: Niceness of a process of a pool: fits run beside stages that readers wait for first.
 COURTESY = 10
-#: Of Linux' `prctl`: the signal that a process gets when the thread that started it ends.
+#: Option of Linux' `prctl`: the signal that a process gets when the thread that started it ends.
 PR_SET_PDEATHSIG = 1
 
 
@@ -136,7 +136,7 @@ class Interruption:
             print(f"{self._name}: {self._sentence}", file=sys.stderr, flush=True)
 
     def end(self) -> NoReturn:
-        """End the process. An interpreter that ends takes seconds more for it, in which no thread is left that could end it."""
+        """End the process at once. An interpreter takes seconds to end, in which no thread is left that could end it."""
         threading.excepthook = lambda _: None  # threads of a pool may complain of its processes, which were killed
         self.say()
         with suppress(OSError):  # whoever read it may have ended
@@ -167,7 +167,7 @@ class Interruption:
                     signal.signal(number, handler)
 
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
-        """The thread is there for the signals that follow."""
+        """Raise KeyboardInterrupt at the first signal; the thread handles the signals that follow."""
         if not self._signalled:
             self._signalled = True
             raise KeyboardInterrupt
@@ -196,7 +196,7 @@ def keep_freed_memory() -> None:
 def begin_in_pool() -> None:
     """Let a process of a pool use what other work leaves of the cores, and end when the process that started it has ended.
 
-    It ignores Ctrl-C, which that process handles. The threads that start processes live as long as the pool. On Linux the
+    The process ignores Ctrl-C, which its parent handles. The threads that start processes live as long as the pool. On Linux the
     system ends this process, also where compiled code lets none of its threads run for seconds.
     """
     if sys.platform != "win32":

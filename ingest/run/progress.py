@@ -1,4 +1,4 @@
-"""What an ingest says at the terminal: sentences, and progress bars, which are noted beside the store too."""
+"""Output of an ingest at the terminal: sentences, and progress bars, which are noted beside the store too."""
 
 import sys
 import time
@@ -13,9 +13,9 @@ from tqdm import tqdm
 from store.repository.ingest_status import IngestProgress, forget_progress, note_progress
 
 T = TypeVar("T")
-#: Seconds between two notes of how far an ingest is.
+#: Seconds between two notes of the progress of an ingest.
 PAUSE = 1.0
-#: Writes how far an ingest is into its store.
+#: Writes the progress of an ingest beside its store.
 Note = Callable[[str, IngestProgress], object]
 
 
@@ -39,7 +39,7 @@ class Notes:
         self.update(done)
 
     def update(self, done: float) -> None:
-        """Note how much of the stage is done, at most once in a pause."""
+        """Note the progress of the stage, at most once in a pause."""
         if self.store is not None and time.time() - self._last.updated >= self._pause:
             self._last = replace(self._last, done=done, updated=time.time())
             self._note(self.store, self._last)

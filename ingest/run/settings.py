@@ -17,7 +17,7 @@ from store.schema import BLOCK
 from store.schema.pictures import METRICS, ViewName
 
 T = TypeVar("T")
-#: What a person calls a value of each kind, with one as an example.
+#: Words for a value of each kind, with an example.
 KINDS: dict[type, str] = {int: "a whole number. Give one, such as 2000", float: "a number. Give one, such as 0.0001"}
 
 
@@ -56,12 +56,12 @@ def _convert(name: str, value: str, kind: type) -> Any:
 
 #: About 105,000 tokens: with installation the first page is there in under two minutes on two cores.
 DEFAULT_SENTENCES = 4000
-#: More than those: vectors are 1,000 times as large as the sums of the statistics.
+#: More than those sentences have: vectors take 1,000 times as much room as the sums of the statistics.
 DEFAULT_VECTORS = "200000"
 EVERY = "all"
 EMBEDDED = "embedded"
 STAGES = ("all", "projections")
-#: In the order of computation: the first takes seconds, the second is the most faithful in two dimensions. Both show raw
+#: Pictures of heads in the order of computation: the first takes seconds, the second is the most faithful in two dimensions. Both show raw
 #: vectors and wait for no normalisation.
 DEFAULT_VIEWS = (
     "pca-raw-2d",
@@ -79,23 +79,23 @@ DEFAULT_VIEWS = (
     "tsne-raw-3d",
     "umap-raw-3d",
 )
-#: Of the feature points: two that take no time, then the most faithful that two minutes allow.
+#: Pictures of the feature points: two that take no time, then the most faithful that two minutes allow.
 DEFAULT_FEATURES = ("pca-joint", "pca-each", "umap-joint", "tsne-each")
-#: Where the data has it.
+#: Index of the review that is read whole, where the data has it.
 DEFAULT_REVIEW = 3
 POINTS = ("standard", "fine")
 AUTO, NONE = "auto", "none"
-#: What splits the texts of the data into sentences.
+#: Ways to split the texts of the data into sentences.
 SENTENCE_SPLITS = (AUTO, "lines", NONE)
 PROBES = (AUTO, "all", NONE)
 MIXING = (AUTO, NONE)
-#: Of UMAP, whose time and memory grow with them.
+#: Most neighbours of UMAP, whose time and memory grow with them.
 MOST_NEIGHBORS = 200
 
 
 @dataclass(frozen=True)
 class Settings:
-    """One ingest. The defaults need no network and no GPU."""
+    """Settings of one ingest. The defaults need no network and no GPU."""
 
     model: str = setting(
         EMBEDDED,
@@ -335,33 +335,33 @@ class Limits:
     part_characters
         Characters of the reviews that a process splits at a time. Fewer than two parts are split in the process of the ingest.
     fit_tokens
-        Normalisations and pictures are fitted on the first whole sentences within so many tokens, a uniform sample of the corpus.
+        Most tokens of the first whole sentences that normalisations and pictures are fitted on, a uniform sample of the corpus.
     judged_sentences
-        How many sentences judge a fit.
+        Number of sentences that judge a fit.
     head_tokens
-        No picture of heads that looks for neighbours is fitted on more tokens.
+        Most tokens that a picture of heads by neighbours is fitted on.
     attention_steps
-        Of the training of a picture of heads on attention. A thousand took longer, and no measure of a picture differed by more
+        Steps of the training of a picture of heads on attention. A thousand took longer, and no measure of a picture differed by more
         than 0.005.
     map_fits, map_steps
         Fits of the map of the heads, of which the best is kept, and steps of each: as many as Clark et al. (2019, General_Analysis).
     few_tokens
-        So few tokens are all fitted, in pictures of feature points and of values.
+        Number of tokens up to which all are fitted, in pictures of feature points and of values.
     largest_feature
         Numbers of feature points beyond it are clipped: the largest of float16.
     random_tokens
-        The model with random weights is run on the first blocks that hold so many tokens together.
+        Number of tokens in the first blocks, on which the model with random weights is run.
     rule_fit_sentences, rule_judged_sentences
-        Rules and roles of heads are fitted on so many sentences of one half of the corpus, and judged on so many of the other;
-        with 0 there are none.
+        Sentences of one half of the corpus that rules and roles of heads are fitted on, and sentences of the other that judge them;
+        with 0 no roles are computed.
     rule_weights
-        The sentences of the fit hold at most so many attention weights of a head: the memory of the fit.
+        Most attention weights of a head in the sentences of the fit: the memory of the fit.
     table_tokens
-        Tables of heads are made of the first whole sentences within so many tokens.
+        Most tokens of the first whole sentences that tables of heads are made of.
     random_sentences
-        Of the fit, on which roles are tested with random weights.
+        Sentences of the fit on which roles are tested with random weights.
     answer_seconds, first_worker_seconds
-        In which a scheduler must answer, and in which one worker at least must have come.
+        Seconds in which a scheduler must answer, and in which at least one worker must have come.
     worker_deaths
         Workers that may die of one task while no task ends at all: with more, the task itself kills them. With workers that are
         killed every few seconds, whatever they do, a long task may need nearly as many until one lives long enough.

@@ -1,1 +1,1 @@
-"""From the data to sentences and tokens: reviews, their columns, the sentences of the corpus, wordpieces."""
+"""Sentences and tokens of the data: reviews, their columns, the sentences of the corpus, wordpieces."""

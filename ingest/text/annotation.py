@@ -1,7 +1,7 @@
-"""What is known of the words of one text: where they stand, and their grammar; and the sentences of a treebank.
+"""The words of one text, their places and their grammar; and the sentences of a treebank.
 
-A text may spell its words otherwise: escaped, composed of other characters, or with invisible ones. What is left out of a
-file while it is read is counted by cause. Treebanks are CoNLL-U (universaldependencies.org/format) or CoNLL-X (Buchholz &
+A text may spell its words otherwise: escaped, composed of other characters, or with invisible ones. Parts of a file
+that are left out are counted by cause. Treebanks are CoNLL-U (universaldependencies.org/format) or CoNLL-X (Buchholz &
 Marsi 2006).
 """
 
@@ -29,7 +29,7 @@ INVISIBLE = "Cf"
 
 
 class UnusableError(ValueError):
-    """A part of a file cannot be used; `cause` is what it shares with others, the message what is wrong with this one."""
+    """A part of a file cannot be used; `cause` is the kind of problem, the message the problem of this part."""
 
     def __init__(self, cause: str, reason: str) -> None:
         super().__init__(reason)
@@ -46,7 +46,7 @@ class LeftOut:
     first: dict[str, str] = field(default_factory=dict)
 
     def add(self, where: str, error: UnusableError) -> None:
-        """Count the part that stands there."""
+        """Count the part at `where`, and keep the problem of the first of each cause."""
         self.counts[error.cause] = self.counts.get(error.cause, 0) + 1
         self.first.setdefault(error.cause, f"{where} {error}")
 
@@ -84,12 +84,12 @@ class TextSpans:
         return len(self.start)
 
     def to_json(self) -> str:
-        """As a line of JSON, for the table of a data file."""
+        """The spans as a line of JSON, for the table of a data file."""
         return json.dumps(asdict(self), separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Back from `to_json`."""
+        """The spans of a line that `to_json` gave."""
         return cls(**json.loads(text))
 
 
@@ -100,7 +100,7 @@ class Annotation(TextSpans):
     Attributes
     ----------
     governor
-        Index of the word it depends on; `ROOT` for a root, `NO_GOVERNOR` where it is not known.
+        Index of the word that each word depends on; `ROOT` for a root, `NO_GOVERNOR` where it is not known.
     relation
         Label of its dependency; "" where there is none, as in the fields below.
     lemma, part_of_speech, tag, entity
@@ -115,7 +115,7 @@ class Annotation(TextSpans):
     entity: Sequence[str]
 
     def only(self, kept: Sequence[int]) -> "Annotation":
-        """Some of the words, by ascending index. What depends on a word that is left out has `NO_GOVERNOR`."""
+        """Some of the words, by ascending index. A word whose governor is left out gets `NO_GOVERNOR`."""
         new = {old: number for number, old in enumerate(kept)}
         chosen = {name: [values[word] for word in kept] for name, values in vars(self).items()}
         governors = [new.get(word, NO_GOVERNOR) if word >= 0 else word for word in chosen["governor"]]
@@ -123,7 +123,7 @@ class Annotation(TextSpans):
 
 
 def unescaped(word: str) -> str:
-    """What a word stands for: `(` for `-LRB-`, `.` for `/.`."""
+    """The text that a word stands for: `(` for `-LRB-`, `.` for `/.`."""
     punctuation = PUNCTUATION.fullmatch(word)
     return punctuation[1] if punctuation else BRACKETS.get(word.upper(), ESCAPED.sub(r"\1", word))
 
@@ -131,7 +131,7 @@ def unescaped(word: str) -> str:
 def place_of(word: str, text: str, place: int) -> tuple[int, int] | None:
     """First character of a word that stands next in a text, and the one after its last; None where another stands there.
 
-    Canonically equivalent characters are equal, invisible ones are none.
+    Canonically equivalent characters are equal; invisible ones are ignored.
     """
     start = len(text) - len(text[place:].lstrip())
     if text.startswith(word, start):
@@ -180,8 +180,8 @@ class _Sentence:
 def read_treebank(lines: Iterable[str], name: str) -> Iterator[tuple[str, Annotation]]:
     """Text and words of every sentence of a treebank. Empty nodes, which stand for no characters, are left out.
 
-    A sentence whose governors are no tree, or whose words are withheld, not to be seen or not in its text, is left out; how
-    many for each cause, and what is wrong with the first, is said at the end.
+    A sentence whose governors are no tree, or whose words are withheld, not to be seen or not in its text, is left out; at
+    the end their number for each cause, and the problem of the first, are said.
 
     Raises
     ------
@@ -297,7 +297,7 @@ def _check_tree(governors: list[int]) -> None:
 
 
 def _surface(sentence: _Sentence) -> Iterator[tuple[list[str], str, bool]]:
-    """What stands in the text: words in it, their spelling, and whether a space follows."""
+    """The parts of the text in order: the words of each, its spelling, and whether a space follows."""
     word = 0
     while word < len(sentence.words):
         last, fields = sentence.multiword.get(word, (word, sentence.words[word]))

@@ -19,7 +19,7 @@ class Block:
     """The unit of work: whole sentences in `length` rows of the token axis, padding at the end.
 
     `lengths` and `token_ids` are those of its sentences, one after the other, from `first_sentence` of the corpus on.
-    Of a block without `vectors` only sums over its sentences are stored.
+    A block without `vectors` has only sums over its sentences in the store.
     """
 
     index: int
@@ -32,17 +32,17 @@ class Block:
 
     @property
     def rows(self) -> slice:
-        """Its rows of the token axis."""
+        """Rows of the block on the token axis."""
         return slice(self.index * self.length, (self.index + 1) * self.length)
 
     @property
     def tokens(self) -> int:
-        """How many of its rows hold a token."""
+        """Number of rows that hold a token."""
         return len(self.token_ids)
 
     @property
     def sentences(self) -> int:
-        """How many sentences it holds."""
+        """Number of sentences in the block."""
         return len(self.lengths)
 
 
@@ -53,7 +53,7 @@ class PlannedCorpus:
     Attributes
     ----------
     token_rule
-        Empty unless the corpus was first made by another rule: what was computed then is of other words and flags.
+        Empty unless the corpus was first made by another rule: numbers from then are of other words and flags.
     """
 
     key: str
@@ -71,7 +71,7 @@ class PlannedCorpus:
         return sum(block.tokens for block in self.blocks)
 
     def with_vectors_of(self, tokens: int | None, *, sentences: int) -> "PlannedCorpus":
-        """The same with vectors of the first blocks only that hold so many tokens, None for all, and so many sentences."""
+        """The plan with vectors of the first blocks only, which hold `tokens` tokens (None for all) and `sentences` sentences."""
         before = np.cumsum([0, *(block.tokens for block in self.blocks)])
         blocks = [
             replace(block, vectors=tokens is None or first < tokens or block.first_sentence < sentences)
@@ -81,7 +81,7 @@ class PlannedCorpus:
 
     @property
     def stored(self) -> "PlannedCorpus":
-        """Its first blocks, whose vectors are stored: what pictures and everything per token is of."""
+        """The plan of the first blocks, whose vectors are stored: pictures and all numbers per token are of these."""
         return replace(self, blocks=[block for block in self.blocks if block.vectors])
 
 

@@ -18,20 +18,20 @@ from ingest.run.errors import listed
 from ingest.run.progress import bar
 from ingest.text.table import Table, plain
 
-#: A column has so many different values, None not counted; fewer say nothing, more are no categories.
+#: Fewest and most different values of a categorical column, None not counted; fewer say nothing, more are no categories.
 FEWEST, MOST = 2, 64
-#: More labels tell nothing of them that a person could read.
+#: Most labels: a person could not read more of them.
 MOST_LABELS = 256
 MOST_COLUMNS = 16
 ROWS_AT_ONCE = 10_000
-#: Read in one pass: most columns are known to be no categories after the first rows.
+#: Columns that are read in one pass: most columns are known to be no categories after the first rows.
 COLUMNS_AT_ONCE = 256
-#: No category: a csv cannot tell the two apart.
+#: Values that are no category: a csv cannot tell the two apart.
 NONE = (None, "")
-#: How a column of numbers spells that there is none.
+#: Spellings of a missing number in a column of numbers.
 NO_NUMBER = frozenset(("NA", "N/A", "NaN", "nan", "NULL", "null", "None"))
 
-#: What reading a value as one of Python's raises: a date before the year 1, an unknown time zone, text that is not UTF-8.
+#: Errors when a value is read into Python: a date before the year 1, an unknown time zone, text that is not UTF-8.
 UNREADABLE = (ArithmeticError, LookupError, ValueError, pa.ArrowException)
 #: Titles that pandas gives to the index of its rows.
 INDEX = re.compile(r"|index|Unnamed: \d+|__index_level_\d+__")
@@ -44,7 +44,7 @@ _NUMBER = re.compile(rf"[+-]?\d+(\.\d+)?|{_INFINITE.pattern}", re.IGNORECASE)
 class Column:
     """A categorical column of the data."""
 
-    #: The name of its array in the store; the dim `sentence` is none.
+    #: Name of the column's array in the store; it cannot be `sentence`, which is a dim.
     array: str
     title: str
     #: Code -> category as a person reads it.
@@ -55,7 +55,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Columns:
-    """The categorical columns of a table, and why others cannot be any, by title."""
+    """The categorical columns of a table, and why other columns cannot be categorical, by title."""
 
     categorical: list[Column] = field(default_factory=list)
     left_out: Mapping[str, str] = field(default_factory=dict)
@@ -106,12 +106,12 @@ def column_codes(table: Table, column: Column, documents: NDArray[np.integer]) -
 
 
 def label_column(table: Table, title: str, *, names: Sequence[str] | None = None) -> Column | None:
-    """The column of the reviews' labels; None where there is none, or nothing in it.
+    """The column of the reviews' labels; None where the column is missing or empty.
 
     Parameters
     ----------
     names
-        Of the labels, where they are numbers from 0 on. All names count, as do all that the data set itself declares.
+        Names of the labels, where these are numbers from 0 on. All names count, as do all that the data set itself declares.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def label_column(table: Table, title: str, *, names: Sequence[str] | None = None
 def _distinct_values(
     table: Table, titles: Sequence[str], *, most: int, unreadable: dict[str, str]
 ) -> dict[str, list[Any]]:
-    """Per column its different values in order; columns with more than `most`, or of which one is `unreadable`, are left out."""
+    """Different values of each column, in order; columns with more than `most` values or with an unreadable one are left out."""
     values_of: dict[str, set[Any]] = {title: set() for title in titles}
     for batch in table.columns.select(list(titles)).to_batches(ROWS_AT_ONCE):
         for title in list(values_of):
@@ -176,7 +176,7 @@ def _are_categories(values: list[Any]) -> bool:
 
 
 def _is_whole(value: Any) -> bool:
-    """Measures are no categories; integers with gaps may have become floats."""
+    """Whether a value is no fraction: measures are no categories, but integers with gaps may have become floats."""
     if isinstance(value, str):
         return not _NUMBER.fullmatch(value) or float(value).is_integer()
     if isinstance(value, Decimal):
@@ -185,7 +185,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def _column(array: str, title: str, values: list[Any], known: Sequence[str] | None) -> Column:
-    """`known` names numbers from 0 on: -1 is none of them, nor is a number beyond the last name."""
+    """A column from its values; `known` names numbers from 0 on, other numbers are no category."""
     values = [value for value in values if 0 <= value < len(known)] if known else values
     names = [known[value] if known else _name(value) for value in values]
     codes = {value: code for code, value in enumerate(values)}

@@ -29,7 +29,7 @@ class MentionSpans(TextSpans):
     Attributes
     ----------
     entity
-        Number of what it stands for: mentions of one text with the same number corefer.
+        Number of the entity that each mention stands for: mentions of one text with the same number corefer.
     """
 
     entity: Sequence[int]
@@ -47,7 +47,7 @@ class _Document:
 
 
 def read_coreference(lines: Iterable[str], name: str) -> Iterator[tuple[str, MentionSpans]]:
-    """Passages of a CoNLL file with coreference: whole sentences, at most `PASSAGE_WORDS` words unless one is longer.
+    """Passages of a CoNLL file with coreference: whole sentences of at most `PASSAGE_WORDS` words together; a longer sentence is cut.
 
     Only mentions count whose entity has another mention in the document, as in OntoNotes.
 
@@ -152,8 +152,8 @@ def _bounds(document: _Document) -> Iterator[tuple[int, int]]:
 def read_gap(lines: Iterable[str], name: str) -> Iterator[tuple[str, MentionSpans]]:
     """Texts of GAP with their mentions in threes: a pronoun, the name A and the name B; rows of one text are together.
 
-    A row whose mentions do not stand in its text is left out; how many for each cause, and what is wrong with the first, is
-    said at the end.
+    A row whose mentions do not stand in its text is left out; at the end their number for each cause, and the problem of the
+    first, are said.
 
     Raises
     ------

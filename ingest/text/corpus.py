@@ -44,13 +44,13 @@ from store.schema import BLOCK
 from store.schema.corpus import COLUMN, CORPUS_ARRAYS, PAD
 
 TEXTS_AT_ONCE = 1000
-#: Tokens of a short sentence: those of a sample are longer in the mean.
+#: Tokens of a short sentence: the sentences of a sample are longer in the mean.
 SHORT = 12
 #: Reviews that are read of a large data set for each sentence of the budget.
 SAMPLED = 2
-#: How words, continuations, marks and special tokens are told, as a corpus states it that was first made by another rule.
+#: Rule by which words, continuations, marks and special tokens are told; a corpus first made by another rule states it.
 TOKEN_RULE = "tokens/2"
-#: Of a corpus whose splitter was chosen by the scripts of its texts; one from before may hold whole texts.
+#: Attribute of a corpus whose splitter was chosen by the scripts of its texts; an older corpus may hold whole texts.
 SCRIPTS_KNOWN = {"scripts_known": True}
 #: Texts that tell the scripts of a data set.
 TEXTS_LOOKED_AT = 2000
@@ -58,7 +58,7 @@ TEXTS_LOOKED_AT = 2000
 
 @dataclass(frozen=True)
 class Budget:
-    """How much of the data to take, in sentences or in tokens; the tokenizer adds at least `special` tokens to each sentence."""
+    """Amount of the data to take, in sentences or in tokens; the tokenizer adds at least `special` tokens to each sentence."""
 
     sentences: int | None
     tokens: int | None
@@ -71,17 +71,17 @@ class Budget:
         return cls(settings.sentences if chosen else DEFAULT_SENTENCES, settings.tokens)
 
     def is_met(self, sentences: int, tokens: int) -> bool:
-        """Whether so many sentences with so many tokens are enough to fill it."""
+        """Whether `sentences` sentences with `tokens` tokens fill the budget."""
         return sentences >= self.sentences if self.sentences else tokens >= (self.tokens or 0)
 
     def take(self, lengths: NDArray[np.int32]) -> int:
-        """How many of these sentences fit; at least one."""
+        """Number of these sentences that fit; at least one."""
         if self.sentences:
             return min(self.sentences, len(lengths))
         return max(1, int(np.searchsorted(np.cumsum(lengths), self.tokens or 0, side="right")))
 
     def sample_size(self, settings: Settings, splitter: str) -> SampleSize:
-        """Of the sample that can fill it: of a number of tokens one more than fit."""
+        """Size of a sample that can fill the budget; with a budget of tokens, one token more than fits."""
         if self.sentences:
             return SampleSize(self.sentences, one_each, self.sentences, settings.seed, splitter)
         count, size = (
@@ -92,7 +92,7 @@ class Budget:
 
     @property
     def fewest_reviews(self) -> int:
-        """Reviews of which it takes a sample, not nearly all: each has a sentence, as a rule."""
+        """Fewest reviews of which the budget takes a sample, not nearly all: each has a sentence, as a rule."""
         return SAMPLED * (self.sentences or -(-(self.tokens or 0) // SHORT))
 
     @property
@@ -155,7 +155,7 @@ def prepare_corpus(
 def find_corpus(
     writer: Writer, settings: Settings, data: Data, checkpoint: Checkpoint, limits: Limits
 ) -> PlannedCorpus | None:
-    """The plan of all stored sentences of the data; None where there are none."""
+    """The plan of all stored sentences of the data; None where the store has none."""
     read = partial(read_reviews, data, text=settings.text, label=settings.label)
     key = short_key(data.name, corpus_identity(writer, settings, data, checkpoint, read))
     group = writer.group(f"corpus/{key}")
@@ -163,13 +163,13 @@ def find_corpus(
 
 
 def stored_corpus(writer: Writer, key: str, sentences: int, limits: Limits) -> PlannedCorpus:
-    """The plan of the first stored sentences."""
+    """The plan of the first `sentences` stored sentences."""
     group = writer.group(f"corpus/{key}")
     return PlannedCorpus(key, _stored_plan(group, Budget(sentences, None), limits.block), _token_rule(group))
 
 
 def cut_report(writer: Writer, corpus: PlannedCorpus, longest: int) -> str:
-    """How many sentences of a corpus are cut, for the end of an ingest; `longest` is what the model reads at most."""
+    """How many sentences of a corpus are cut, in words, for the end of an ingest; the model reads at most `longest` wordpieces."""
     group = writer.group(f"corpus/{corpus.key}")
     facts: dict[str, Any] = dict(group.attrs)
     sentences, cut, max_length = len(_read(group, "row_size")), int(facts["truncated"]), int(facts["max_length"])
@@ -186,9 +186,9 @@ def cut_report(writer: Writer, corpus: PlannedCorpus, longest: int) -> str:
 def corpus_identity(
     writer: Writer, settings: Settings, data: Data, checkpoint: Checkpoint, read: Callable[[], Reviews]
 ) -> dict[str, Any]:
-    """What the sentences of a corpus depend on.
+    """Everything that the sentences of a corpus depend on, by name.
 
-    Where the settings leave open what splits the texts, the texts tell it; of a corpus that the store holds they need not be read.
+    Where the settings leave the splitter open, the texts tell it; texts of a corpus that the store holds need not be read.
     """
     split = partial(_identity_of, settings, data, checkpoint)
     if data.is_treebank or data.has_mentions:
@@ -210,12 +210,12 @@ def corpus_identity(
 
 
 def check_prefix(group: zarr.Group, sentences: list[Sentence], name: str) -> None:
-    """Refuse sentences of which the stored ones of a corpus are not the first.
+    """Refuse sentences whose first ones are not the stored sentences of a corpus.
 
     Raises
     ------
     IngestError
-        Where the store has others.
+        Where the store has other texts.
     """
     if "sentence_hash" not in group:
         return
@@ -231,7 +231,7 @@ def check_texts(group: zarr.Group, reviews: Reviews, name: str) -> None:
     Raises
     ------
     IngestError
-        Where the store has others.
+        Where the store has other texts.
     """
     texts, documents = (np.asarray(array_of(group, array)[:]) for array in ("text", "document"))
     for text, document in zip(texts, documents.tolist(), strict=True):
@@ -279,7 +279,7 @@ def _token_rule(group: zarr.Group) -> str:
 
 
 def _holds(group: zarr.Group, budget: Budget) -> bool:
-    """Also where one more sentence would be too much for the tokens: then the sum stays below the budget."""
+    """Whether the group fills the budget, also where one more sentence would exceed its tokens and the sum stays below it."""
     if "row_size" not in group:
         return False
     budgeted, lengths = int(str(group.attrs.get("tokens_asked", 0))), _read(group, "row_size")
@@ -344,7 +344,7 @@ def _first_sentences(tokens: Tokens, budget: Budget) -> Tokens:
 
 
 def _renew(writer: Writer, key: str, tokens: Tokens) -> None:
-    """Where the sentences in the store have other words or flags than now, what was computed of them is computed again."""
+    """Mark a corpus whose stored words or flags differ from the present ones, so that all that follows from them is renewed."""
     group = writer.group(f"corpus/{key}")
     if "row_size" not in group:
         return
@@ -397,7 +397,7 @@ def _sentence_columns(sentences: list[Sentence], tokens: Tokens, starts: NDArray
 
 
 def _write_columns(group: zarr.Group, sentences: list[Sentence], reviews: Reviews) -> None:
-    """Categories of every sentence's review. Which columns there are depends on the data only, not on the sample."""
+    """Write the categories of every sentence's review. The columns depend on the data only, not on the sample."""
     found = reviews.columns.categorical
     if not found:
         return

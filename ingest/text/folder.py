@@ -1,6 +1,6 @@
 """The files of a data set in a folder: what `save_to_disk` wrote, a clone of a repository of the hub, or files of one form.
 
-Which files are a split of which configuration, `datasets` tells by the folder's README.md and by the names of files and folders.
+`datasets` tells the files of each split and configuration by the folder's README.md and by the names of files and folders.
 Several files are read as one table: Arrow files as they are, all others as single data files are.
 """
 
@@ -26,7 +26,7 @@ from store.phrases import many
 
 
 def shards_identity(paths: Sequence[Path]) -> str:
-    """Hash of the files' bytes, and of where each ends; of one file its own hash."""
+    """Hash of the files' bytes, and of where each ends; for one file its own hash."""
     for path in paths:
         _check_fetched(path)
     each = [sha256([path]) for path in paths]
@@ -51,7 +51,7 @@ def shards_form(paths: Sequence[Path]) -> str | None:
 def read_shards(paths: Sequence[Path]) -> Table:
     """The table of all files, one after the other. A column whose types in the files do not go together is refused.
 
-    So is one whose numbers only some of the files name; where each names them in its own way, they are numbered anew.
+    So is a column whose numbers only some files name; where each file names them in its own way, they are numbered anew.
     """
     tables = [_read(path) for path in paths]
     refused: dict[str, str] = {}
@@ -69,7 +69,7 @@ def read_shards(paths: Sequence[Path]) -> Table:
 
 
 def _of_numbers_without_names(tables: Iterable[Table], named: Container[str]) -> dict[str, str]:
-    """Those of the columns that some tables name whose numbers another table leaves without names."""
+    """Columns whose numbers some tables name, while another table leaves them without names."""
     return {
         title: "numbers that only some of the files name"
         for table in tables
@@ -79,7 +79,7 @@ def _of_numbers_without_names(tables: Iterable[Table], named: Container[str]) ->
 
 
 def _numbered_by(names: Mapping[str, list[str]], table: Table, places: Sequence[int]) -> pa.Table:
-    """Columns of a table, with the numbers of its own names turned into places in `names`, and those without a name into none."""
+    """Columns of a table, with the numbers of its own names turned into places in `names`, and numbers without a name into nulls."""
     columns = table.columns.select(list(places))
     for place, title in enumerate(columns.column_names):
         own = table.class_names.get(title, [])
@@ -110,13 +110,13 @@ def _of_different_types(tables: Sequence[pa.Table], *, besides: Container[str]) 
 
 
 def arrow_table(columns: pa.Table) -> Table:
-    """What of a table of `datasets` is shown as it is stored, with the names of its labels."""
+    """The table of columns as `datasets` stores them, in plain types, with the names of their numbers."""
     values = [pa.chunked_array(map(plain, column.chunks), plain_type(column.type)) for column in columns.columns]
     return Table.of(pa.table(values, columns.column_names), class_names(columns.schema))
 
 
 def class_names(schema: pa.Schema) -> Mapping[str, list[str]]:
-    """Names of the numbers in a column, where `datasets` noted them in the file; none where it cannot read what is noted."""
+    """Names of the numbers in a column, where `datasets` noted them in the file; empty where it cannot read the note."""
     from datasets import Features
 
     if b"huggingface" not in (schema.metadata or {}):
@@ -162,7 +162,7 @@ def _check_fetched(path: Path) -> None:
 TRAIN = "train"
 #: Files that `save_to_disk` writes: of a data set, of several splits.
 STATE, SPLITS = "state.json", "dataset_dict.json"
-#: What helps where one of them, or a file that they list, is missing.
+#: Advice where one of these, or a file that they list, is missing.
 COPY = "Copy the whole folder, or save the data set again with save_to_disk."
 
 
@@ -182,7 +182,7 @@ def splits_of_folder(folder: Path, config: str | None) -> Mapping[str, list[Path
     Raises
     ------
     IngestError
-        Where there are none, or where the folder has several configurations and `config` names none of them.
+        Where the folder has no data, or has several configurations and `config` names none of them.
     """
     if (folder / SPLITS).is_file():
         return {split: _saved(folder / split) for split in _saved_splits(folder)}
@@ -197,7 +197,7 @@ def splits_of_folder(folder: Path, config: str | None) -> Mapping[str, list[Path
 
 
 def say_left_out(folder: Path, splits: Mapping[str, list[Path]], config: str | None) -> None:
-    """Say which files of a folder are in no split: `datasets` reads one form, and of it what its names of splits name.
+    """Say which files of a folder are in no split: `datasets` reads one form, and of it the files that its names of splits match.
 
     A folder of several configurations has files for each of them.
     """
@@ -275,7 +275,7 @@ def _json(path: Path) -> object:
 
 
 def _told_by_datasets(folder: Path, config: str | None) -> dict[str, list[Path]]:
-    """Empty where `datasets` knows no file of the folder."""
+    """The files of each split as `datasets` tells them; empty where it knows no file of the folder."""
     import datasets
 
     place = str(folder.resolve())
@@ -303,7 +303,7 @@ def _told_by_datasets(folder: Path, config: str | None) -> dict[str, list[Path]]
 
 
 def no_configuration(name: str, names: Iterable[str], config: str | None) -> IngestError:
-    """That a data set has several configurations, of which none is named, or that it has not the named one."""
+    """The error for a data set that has several configurations, of which none is named, or that lacks the named one."""
     there = list(names)
     lacks = f"has no configuration {short(config)!r}" if config else "has several configurations"
     return IngestError(

@@ -26,14 +26,14 @@ from store.phrases import first_reviews
 from store.repository.files import new_file
 
 PREFIX = "hub:"
-#: Stands for a number of rows that the hub does not say.
+#: Word for a number of rows that the hub does not say.
 UNKNOWN = "unknown"
-#: Bytes of a data set from which on a part of it would do, and reviews of that part at least.
+#: Bytes of a data set from which on a part of it is enough, and fewest reviews of that part.
 LARGE, FIRST = 1 << 30, 50_000
 ROWS_AT_ONCE = 1000
-#: `FIRST` rows, or so many times as many, again and again: the first of these numbers that a budget takes.
+#: Factor between steps of rows, the first of which is `FIRST`: the smallest step that a budget fits into is read.
 STEP = 4
-#: A split is read whole that has fewer times these rows.
+#: A split with fewer than this many times the rows of the step is read whole.
 LARGER = 4
 
 
@@ -47,7 +47,7 @@ class HubData:
 
     @classmethod
     def parse(cls, name: str) -> "HubData":
-        """Of a name such as `nyu-mll/glue:sst2@main`."""
+        """The data set of a name such as `nyu-mll/glue:sst2@main`."""
         rest, _, revision = name.partition("@")
         place, _, config = rest.partition(":")
         return cls(place, config or None, revision or None)
@@ -59,7 +59,7 @@ class HubData:
 
     @property
     def identity(self) -> str:
-        """What its training split is told by."""
+        """Identity of the training split."""
         return f"{PREFIX}{self.name}@{self.revision}"
 
 
@@ -98,14 +98,14 @@ def downloaded_splits(data: HubData) -> Mapping[str, list[Path]]:
 
 
 def stream_file(data: HubData, split: str | None, first: int, total: int | None) -> Path:
-    """Where the first rows of a split are kept; its name says of how many they are."""
+    """The file of the first rows of a split; its name has their number, and that of all rows."""
     folder = _streams(data) / str(data.revision)
     folder.mkdir(parents=True, exist_ok=True)
     return folder / f"{split or TRAIN}-{first}-of-{total or UNKNOWN}.arrow"
 
 
 def kept_streams(data: HubData, split: str | None) -> Mapping[int, int | None]:
-    """How many first rows of a split are kept, each with the number of all rows."""
+    """Numbers of first rows of a split that are kept, each with the number of all rows."""
     kept: dict[int, int | None] = {}
     for path in (_streams(data) / str(data.revision)).glob(f"{split or TRAIN}-*-of-*.arrow"):
         first, _, total = path.stem.removeprefix(f"{split or TRAIN}-").partition("-of-")
@@ -136,7 +136,7 @@ def _prepared(data: HubData) -> list[Path]:
 
 
 def _only_config(data: HubData, folders: Iterable[Path], revision: str) -> str | None:
-    """The configuration that a data set is of where none is named; None where that is not sure."""
+    """The configuration of a data set where none is named; None where it is not sure."""
     from huggingface_hub import DatasetCard, try_to_load_from_cache
 
     configs = {folder.parts[-3] for folder in folders if folder.name == revision}
@@ -184,7 +184,7 @@ def find_hub_data(name: str, held: Callable[[], Iterable[str]]) -> HubData:
 
 
 def _stored_revision(data: HubData, held: Iterable[str]) -> str | None:
-    """The last of the identities that are of the data set tells it."""
+    """The revision in the last held identity of the data set; None where no identity is of it."""
     identities = [identity for identity in held if identity.startswith(f"{PREFIX}{data.name}@")]
     return identities[-1].rpartition("@")[2].partition("#")[0] if identities else None
 
@@ -206,12 +206,12 @@ def load_split(data: HubData, split: str | None) -> Table:
             return read_shards(downloaded[chosen_split(downloaded, split, of=data.name)])
         raise choice or cannot_load(data, error) from error
     names = {title: getattr(feature, "names", None) for title, feature in rows.features.items()}
-    # As it is stored: the features of some are decoded by `datasets`, and these are nested.
+    # The table as it is stored: `datasets` would decode some features, which are nested then.
     return Table.of(rows.flatten_indices().data.table, {title: known for title, known in names.items() if known})
 
 
 def _tell_size(data: HubData, split: str | None) -> None:
-    """Say of a large data set that all of it is downloaded, and how it need not be."""
+    """Say that all of a large data set is downloaded, and how to avoid this."""
     size = hub_size(data, split)
     if size is not None and size.bytes > LARGE:
         say(
@@ -269,7 +269,7 @@ def split_names(data: HubData) -> list[str]:
 
 
 def cannot_load(data: HubData, error: Exception, *, missing: bool = False) -> IngestError:
-    """Why a data set cannot be had, and what to do."""
+    """The error that says why a data set cannot be loaded, and what to do."""
     name, raised = short(data.place), list(causes(error))
     names = {type(cause).__name__ for cause in raised}
     message = " ".join(map(str, raised))
@@ -304,7 +304,7 @@ def cannot_load(data: HubData, error: Exception, *, missing: bool = False) -> In
 
 
 def of_choice(data: HubData, split: str | None) -> IngestError | None:
-    """That the data set has another configuration or split than is asked for; None where the hub does not say so."""
+    """The error for a configuration or split that the data set lacks; None where the hub does not say so."""
     import datasets
 
     try:
@@ -323,14 +323,14 @@ def of_choice(data: HubData, split: str | None) -> IngestError | None:
 
 @dataclass(frozen=True)
 class FirstRows:
-    """The first rows of a split, or None for all; of how many in all, where it is known."""
+    """Number of the first rows of a split, None for all; and the number of all rows, where it is known."""
 
     first: int | None
     total: int | None = None
 
     @property
     def mark(self) -> str:
-        """What an identity of data ends in."""
+        """End of the identity of the data."""
         return f"#first={self.first}"
 
 
@@ -342,7 +342,7 @@ def part_of(
     Parameters
     ----------
     identity
-        That of the whole split.
+        Identity of the whole split.
     fewest
         Rows that the budget takes; None where all are to be read.
     held

@@ -16,13 +16,13 @@ from ingest.text.lines import read_lines
 NESTED = ("a list", "an object")
 LINE_BREAK = "\n"
 Record = dict[str, Any]
-#: What a person calls a value.
+#: Words for the kinds of values.
 KINDS = {str: "text", bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "an object"}
 SPLIT = ({"columns", "data"}, {"columns", "data", "index"})
 
 
 def _constant(name: str) -> float | None:
-    """Python writes a missing number as NaN, and numbers without bound as Infinity and -Infinity."""
+    """The number that Python writes as NaN, for a missing one, as Infinity or as -Infinity."""
     return None if name == "NaN" else float(name)
 
 
@@ -82,7 +82,7 @@ def json_records(path: Path) -> Iterator[Record]:
 
 
 def json_row(record: Record, titles: list[str]) -> list[str | None]:
-    """The values of these columns as text; None where there is none."""
+    """The values of these columns as text; None where the record has none."""
     return [_text(record.get(title)) for title in titles]
 
 
@@ -157,7 +157,7 @@ def _in_row(kinds: dict[str, int]) -> list[str]:
 
 
 class UnknownShapeError(ValueError):
-    """What a document is instead, and how to save it."""
+    """A document of an unknown shape; the message says what it is, and how to save it."""
 
     def __init__(
         self, shape: str, remedy: str = 'Save one object such as {"text": "...", "label": "..."} on each line'
@@ -215,7 +215,7 @@ def _of_objects(document: dict[str, Record]) -> Iterator[Record]:
 
 
 def _under_a_key(document: Record) -> Iterator[Record]:
-    """The one array of objects in a document, or the document, where it shares keys with them, as one record."""
+    """The objects of the one array in a document; or the document as one record, where the objects share keys with it."""
     arrays = {key: value for key, value in document.items() if isinstance(value, list) and value and _all(dict, *value)}
     rows = arrays.get("rows", [])
     if rows and all("row" in row for row in rows):  # of the hub's viewer, which describes the columns in another array

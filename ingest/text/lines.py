@@ -23,7 +23,7 @@ from ingest.run.progress import bar
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-#: First bytes that are enough to tell.
+#: Number of first bytes that tell what a file is.
 ENOUGH = 512
 
 
@@ -41,11 +41,11 @@ GZIPPED = Kind("what is compressed with gzip", "Name it {name}.gz, or unpack it.
 ZIPPED = Kind("a zip archive", "Give the unpacked file.")
 PARQUET_FILE = Kind("Parquet", "Name it {stem}.parquet.")
 ARROWS = tuple(Kind(what, "Name it {stem}.arrow.") for what in ("an Arrow file", "an Arrow stream"))
-#: How the first block of bzip2 begins, and the end of what is empty.
+#: Beginnings of the first block of bzip2, and of the end of an empty file.
 BZIP2_BLOCKS = (bytes.fromhex("314159265359"), bytes.fromhex("177245385090"))
-#: How Parquet begins and ends, its first header, and bytes that none is shorter than.
+#: First and last bytes of Parquet, its first header, and bytes of the shortest file.
 PAR1, PARQUET_HEADER, SHORTEST_PARQUET = b"PAR1", b"\x15", 12
-#: How files begin.
+#: Kinds of files by their first bytes.
 SIGNATURES: Mapping[bytes, Kind] = {
     b"\x1f\x8b": GZIPPED,
     b"PK\x03\x04": ZIPPED,
@@ -77,9 +77,9 @@ IN_ZIP = {
 }
 HTML = Kind("a page of the web", "Save the file itself: the page may ask to sign in, or say that it is not there.")
 JSON = Kind("JSON", "Name it {stem}.jsonl.")
-#: How a page of the web begins, and JSON whose records are objects.
+#: Beginnings of a page of the web, and of JSON whose records are objects.
 STARTS = {re.compile(rb"<(!doctype\s+html|html)\b", re.IGNORECASE): HTML, re.compile(rb'(\[\s*)*\{\s*"'): JSON}
-#: Endings of tables of text, which a page or JSON is no row of; the text of a review may be anything.
+#: Endings of tables of text: no row of these is a page or JSON, while the text of a review may be anything.
 TABLES = (".csv", ".tsv", ".tab")
 JSONS = (".json", ".jsonl", ".ndjson")
 
@@ -110,12 +110,12 @@ def check_not_another(path: Path, *own: Kind) -> None:
 
 
 def kind_of(first: bytes) -> Kind | None:
-    """What begins with these bytes; None for text."""
+    """The kind of file that begins with these bytes; None for text."""
     return next((kind for signature, kind in SIGNATURES.items() if first.startswith(signature)), None)
 
 
 def _is_parquet(path: Path, first: bytes) -> bool:
-    """Whether what begins as Parquet goes on with a header that no text has, or ends so, too, after the length of its footer."""
+    """Whether a file that begins as Parquet has a header that no text has, or also ends as Parquet, after a footer's length."""
     if first.startswith(PAR1 + PARQUET_HEADER):
         return True
     if not path.exists():  # of a name without an ending that was asked about
@@ -154,7 +154,7 @@ MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-#: Which of the first four bytes are zero where text begins with two letters of ASCII (RFC 4627, section 3).
+#: Encoding, by which of the first four bytes are zero, where text begins with two letters of ASCII (RFC 4627, section 3).
 ZEROS: Mapping[tuple[bool, ...], str] = {
     (False, True, True, True): "utf-32-le",
     (True, True, True, False): "utf-32-be",
@@ -191,7 +191,7 @@ class _CountedFile(io.RawIOBase):
 
 @contextmanager
 def counted(path: Path, stage: str, *, at_once: int = READ_AT_ONCE) -> Iterator[BinaryIO]:
-    """The bytes of a file, so many read at once, counted on a bar of their total."""
+    """The bytes of a file, `at_once` read at a time, counted on a bar of their total."""
     with path.open("rb", buffering=0) as file:
         total = os.fstat(file.fileno()).st_size
         with bar(stage, total=total, unit="B", delay=1) as progress:
@@ -243,7 +243,7 @@ def _decoded(path: Path, source: BinaryIO | gzip.GzipFile, encoding: str) -> Ite
 
 
 def _not_utf8(path: Path) -> IngestError:
-    """Names the first line that is not UTF-8, and the encoding that the file is likely in."""
+    """The error that names the first line that is not UTF-8, and the encoding that the file is likely in."""
     breaks = 0
     with (gzip.open if is_compressed(path) else open)(path, "rb") as file:
         for line in file:

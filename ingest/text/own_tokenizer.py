@@ -18,7 +18,7 @@ from typing import Any
 from ingest.run.checkpoint import Checkpoint, family_in
 from ingest.run.errors import IngestError, cause, short
 
-#: How its wordpieces within a word, or at the beginning of one, are marked: no part of the spelling.
+#: Marks of wordpieces within a word, or at the beginning of one: no part of the spelling.
 MARKS = ("##", "\u2581")
 
 
@@ -45,9 +45,9 @@ def with_offsets(own: Any) -> Any:
 
 
 def of_letters(own: Any) -> Any:
-    """A `PreTrainedTokenizerFast` with the tokens and ids of transformers' `EsmTokenizer`: what the vocabulary has, and the rest between.
+    """A `PreTrainedTokenizerFast` with the tokens and ids of transformers' `EsmTokenizer`: those of the vocabulary, and the rest between.
 
-    White space parts the rest, which is unknown.
+    White space divides the rest, which is unknown.
     """
     from tokenizers import Regex, Tokenizer, pre_tokenizers
     from tokenizers.models import WordLevel
@@ -153,7 +153,7 @@ def located(parts: Sequence[str], text: str) -> list[tuple[int, int]]:
 
 
 def _gaps_filled(found: Sequence[tuple[int, int] | None], length: int) -> Iterator[tuple[int, int]]:
-    """The places with those that are not known."""
+    """The places, with places for the parts that were not found."""
     stop = passed = 0
     for is_known, run in groupby(found, key=bool):
         spans = list(run)
@@ -167,21 +167,21 @@ def _gaps_filled(found: Sequence[tuple[int, int] | None], length: int) -> Iterat
 
 
 def _shared(start: int, stop: int, parts: int) -> list[tuple[int, int]]:
-    """Characters of each of some parts: one each where there are as many, a neighbour's where there are none."""
+    """Characters of each of some parts in a gap: one each where there are as many, a neighbour's where the gap is empty."""
     if stop - start == parts:
         return [(place, place + 1) for place in range(start, stop)]
     return [(start, stop) if start < stop else (max(0, start - 1), max(1, start))] * parts
 
 
 def _folded(character: str) -> str:
-    """The letters that a character is told by; none for white space, accents and control characters."""
+    """The letters that a character is compared by; none for white space, accents and control characters."""
     letters = unicodedata.normalize("NFKD", character).casefold()
     return "".join(letter for letter in letters if unicodedata.category(letter)[0] not in "MZC" and letter != "\ufffd")
 
 
-#: transformers' classes that hand out no offsets, and what makes them: these wordpieces, with offsets.
+#: transformers' classes that give no offsets, and functions that make tokenizers with the same wordpieces and offsets.
 WITHOUT_OFFSETS = {"BertJapaneseTokenizer": with_offsets, "EsmTokenizer": of_letters}
-#: How transformers names a package that a tokenizer needs.
+#: Messages in which transformers names a package that a tokenizer needs.
 PACKAGE = re.compile(r"install ([\w-]+)|The ([\w-]+) dictionary is not installed|requires the ([\w-]+) library")
 #: A text that any tokenizer splits into at least one wordpiece.
 SAMPLE = "a"
@@ -197,7 +197,7 @@ def load_tokenizer(folder: Path, name: str = "") -> Any:
     Raises
     ------
     IngestError
-        Where it is not there, cannot be loaded, or does not make of a text what a model of its family reads.
+        Where the tokenizer is missing, cannot be loaded, or does not turn a text into what a model of its family reads.
     """
     import transformers
 
@@ -255,7 +255,7 @@ def _with_offsets(tokenizer: Any, about: str) -> Any:
 
 
 def _with_ends(tokenizer: Any, about: str, processor: str) -> Any:
-    """The same with the tokens that it puts before and after a text under the names cls_token and sep_token."""
+    """The tokenizer with the tokens that it puts before and after a text as its cls_token and sep_token."""
     try:
         ends, _unknown = (tokenizer(text)["input_ids"] for text in ("", UNKNOWN))
     except Exception as error:  # `tokenizers` raises nothing more exact
@@ -277,7 +277,7 @@ def _with_ends(tokenizer: Any, about: str, processor: str) -> Any:
 
 
 def _open_ends(tokenizer: Any, ends: Sequence[int]) -> str:
-    """What a tokenizer fails to put around a text, by what it makes of an empty one; empty where nothing."""
+    """Special tokens that a tokenizer fails to put around a text, in words; empty where it puts both."""
     [sample] = tokenizer([SAMPLE]).encodings
     before, after = (sample.sequence_ids[place] is None for place in (0, -1))
     if before and after and {ends[0], ends[-1]} <= tokenizer.added_tokens_decoder.keys():
@@ -293,7 +293,7 @@ def _open_ends(tokenizer: Any, ends: Sequence[int]) -> str:
 
 
 def _uninstalled(folder: Path, about: str, error: ImportError) -> IngestError:
-    """The error for a tokenizer that needs a package which is not there."""
+    """The error for a tokenizer that needs a package that is not installed."""
     described: dict[str, Any] = {}
     with suppress(OSError, ValueError):
         described = json.loads((folder / "tokenizer_config.json").read_text("utf-8"))

@@ -54,17 +54,17 @@ EMBEDDED_SHA256 = "d4acac55fe7f38d09d551abf248647e257ec1ee13f5bb9ce524c2fb0b6136
 EMBEDDED_LABELS = ("negative", "positive")
 #: Reviews that are in memory at a time.
 ROWS_AT_ONCE = 1000
-#: A label that nothing names.
+#: A label that is only a number.
 _NUMBER = re.compile(r"-?\d+")
 #: Characters of the text of a review that stand before the first word that was found, and that are shown.
 BEFORE, SHOWN = 40, 160
-#: What a page breaks lines by.
+#: A line break of HTML.
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Data:
-    """A data set, identified by its content; `form` is that of a file, None of the embedded reviews and of the hub."""
+    """A data set, identified by its content; `form` is the form of a file, None for the embedded reviews and the hub."""
 
     name: str
     place: str
@@ -72,39 +72,39 @@ class Data:
     form: str | None = None
     config: str | None = None
     split: str | None = None
-    #: Where not all reviews are read: the first so many, of so many in all, where the hub says this.
+    #: Number of the first reviews that are read, None for all; and number of all reviews, where the hub says it.
     first: int | None = None
     total: int | None = None
 
     @property
     def is_treebank(self) -> bool:
-        """Whether it holds sentences with gold annotation: no review that is split into them."""
+        """Whether the data holds sentences with gold annotation, not reviews that are split into sentences."""
         return self.form in TREEBANKS
 
     @property
     def has_mentions(self) -> bool:
-        """Whether it holds passages with gold coreference: no review that is split into sentences."""
+        """Whether the data holds passages with gold coreference, not reviews that are split into sentences."""
         return self.form in (CONLL, GAP_TABLE)
 
     @property
     def is_gap(self) -> bool:
-        """Whether its mentions stand in threes of a pronoun and two names."""
+        """Whether the mentions of the data stand in threes of a pronoun and two names."""
         return self.form == GAP_TABLE
 
     @property
     def is_on_hub(self) -> bool:
-        """Whether the hub has it: what the cache has not is asked of the hub."""
+        """Whether the data is on the hub, which is asked for what the cache lacks."""
         return self.identity.startswith(PREFIX)
 
     @property
     def on_hub(self) -> HubData:
-        """Its place on the hub."""
+        """The data set on the hub, at its revision."""
         return HubData(self.place, self.config, self.identity.rpartition("@")[2].partition("#")[0])
 
 
 @dataclass(frozen=True)
 class Review:
-    """One text of the data."""
+    """A text of the data, with its index there and the number of its label, -1 for none."""
 
     document: int
     text: str
@@ -118,7 +118,7 @@ class Reviews:
     table: Table
     text: str
     labels: Column | None
-    #: What else sorts them into categories.
+    #: Further columns, which sort the reviews into categories.
     columns: Columns
 
     def __len__(self) -> int:
@@ -147,7 +147,7 @@ class Reviews:
         return self._review(document, self._row(document))
 
     def some_texts(self, most: int) -> Iterator[str]:
-        """Texts of reviews at equal distances, at most so many."""
+        """Texts of reviews at equal distances, at most `most`."""
         step = -(-len(self) // most)
         for document in range(0, len(self), step):
             yield self[document].text
@@ -165,7 +165,7 @@ class Reviews:
     def numbered_as(self, names: list[str]) -> "Reviews":
         """The reviews with their labels numbered as in a store that lists the same labels in another order.
 
-        One from before the names in a single Parquet file were read lists the numbers that these stand for, and goes on so.
+        A store from before names in a single Parquet file were read lists their numbers, and keeps these.
         """
         if self.labels is None or not names:
             return self
@@ -205,9 +205,9 @@ def find_data(
     Parameters
     ----------
     first, fewest
-        How many reviews are read; or where they are left open, how many a budget takes of a large data set of the hub. None for all.
+        Number of reviews to read; or where it is open, reviews that a budget takes of a large data set of the hub. None for all.
     held
-        Identities of the data in the store: what it knows is not asked of the hub.
+        Identities of the data in the store, for which the hub is not asked.
     """
     found = _embedded_data() if data == EMBEDDED else _local_data(data, split) or _hub_data(data, split, held)
     if split is not None and found.split is None:
@@ -222,7 +222,7 @@ def find_data(
 
 
 def _local_data(data: str, split: str | None) -> Data | None:
-    """None where nothing of this machine has that name."""
+    """The data of a file, a folder or a pattern; None where nothing on this machine has the name."""
     path = Path(data)
     if is_file(path) and path.suffix != ARROW:
         return Data(path.stem, str(path), sha256([path]), form_with_columns(path))
@@ -253,7 +253,7 @@ def _folder_data(folder: Path, config: str | None, split: str | None) -> Data:
 
 
 def _name_of_pattern(pattern: Path) -> str:
-    """Of `shards/train-*.parquet` it is `train-*`, and of `shards/*.parquet` it is `shards`."""
+    """Name of the data of a pattern: `train-*` for `shards/train-*.parquet`, `shards` for `shards/*.parquet`."""
     stem = pattern.name.partition(".")[0]
     return stem if any(map(str.isalnum, stem)) else pattern.resolve().parent.name
 
@@ -277,7 +277,7 @@ def _hub_data(data: str, split: str | None, held: Callable[[], Iterable[str]]) -
 
 
 def read_reviews(data: Data, *, text: str, label: str, split: str | None = None) -> Reviews:
-    """The reviews of a split, or of that of the data, with the names of their labels; says what is wrong with the data."""
+    """The reviews of `split`, or of the data's split, with the names of their labels; IngestError says what is wrong with them."""
     table = _load(data, split or data.split)
     if data.is_treebank or data.has_mentions or data.form == PLAIN:
         text = "text"

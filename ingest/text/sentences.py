@@ -30,23 +30,23 @@ from ingest.text.reviews import Review, Reviews
 from ingest.text.table import OWN, cache_folder
 from store.repository.files import new_file
 
-#: The sentence ends of Latin and Cyrillic script, in every script: how all data was split at first.
+#: Splitter by the sentence ends of Latin and Cyrillic script, in every script: all data was split so at first.
 NUPUNKT = "nupunkt-0.8/1"
-#: The same, and sentencex where most letters of a paragraph are of another script.
+#: Splitter by nupunkt, and by sentencex where most letters of a paragraph are of another script.
 BY_SCRIPT = f"{NUPUNKT}, sentencex-1.0.32/1 in scripts other than Latin and Cyrillic"
-#: The data holds a sentence in each line, or in each text.
+#: Splitters of data that holds a sentence in each line, or in each text.
 LINES, TEXTS = "none: the lines of the texts", "none: the texts of the data"
-#: Instead of these where the data holds sentences.
+#: Splitter of data that holds sentences.
 NOT_SPLIT = "none: the sentences of the treebank"
-#: Instead of these where the data holds coreference, which crosses sentences.
+#: Splitter of data that holds coreference, which crosses sentences.
 PASSAGES = "none: the passages of the data"
 WHOLE = (NOT_SPLIT, PASSAGES)
 
-#: Begins where white space does: tried at each of many spaces, it would take time quadratic in their number.
+#: The pattern begins where white space does: tried at each of many spaces, it would take time quadratic in their number.
 _PARAGRAPH = re.compile(r"(?<!\s)(?:\s*<br\s*/?>){2,}\s*|\n\s*\n", re.IGNORECASE)
 #: Characters of a paragraph that are split at a time; the last sentences of a part may depend on what follows it.
 LONGEST_PART, UNSURE, LONGEST_WORD = 1 << 18, 3, 1000
-#: Of sentencex, whose time is quadratic in the quotations of a part.
+#: Longest part for sentencex, whose time is quadratic in the quotations of a part.
 LONGEST_QUOTED_PART = 1 << 12
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
@@ -61,7 +61,7 @@ _LANGUAGES: Mapping[str, str] = {
     "GREEK": "el", "GUJARATI": "gu", "HANGUL": "ko", "HEBREW": "he", "HIRAGANA": "ja", "KANNADA": "kn", "KATAKANA": "ja",
     "KHMER": "km", "MALAYALAM": "ml", "MYANMAR": "my", "TAMIL": "ta", "TELUGU": "te", "THAI": "th",
 }  # fmt: skip
-#: What sentencex reads instead of other characters, one for one: a danda for each of Unicode's sentence ends (Sentence_Break
+#: Characters that sentencex reads instead of others, one for one: a danda for each of Unicode's sentence ends (Sentence_Break
 #: STerm) that it does not know, which are found by trying all 172, and no halves of surrogate pairs.
 _READ_AS = {
     **dict.fromkeys(
@@ -74,14 +74,14 @@ _READ_AS = {
 
 #: First character and end of the sentences in a part of a paragraph, which starts with one.
 Spans = Callable[[str, int, int], list[tuple[int, int]]]
-#: The share of texts from which on another script counts: below it the sentences of a data set are those that they were before
-#: other scripts were known.
+#: The share of texts from which on another script counts: below it a data set is split as before other scripts
+#: were known.
 OTHER_SHARE = 0.01
 
 _LETTER = re.compile("[0-9A-Za-z]")
 #: Hash of a sentence, and the first review that holds it.
 ENTRY = np.dtype([("hash", "<u8"), ("document", "<i4")])
-#: So many sentences at most have an index: it takes 12 bytes of each, and four times that while it is made.
+#: Most sentences of an index: it takes 12 bytes for each, and four times that while it is made.
 MOST = 1 << 23
 #: Parts in memory for each core, so that none waits.
 AHEAD = 2
@@ -99,7 +99,7 @@ class Sentence:
     document: int
 
 
-#: What a sentence takes of a budget.
+#: Part of a budget that a sentence takes.
 Size = Callable[[Sentence], int]
 
 
@@ -114,7 +114,7 @@ def sentence_hash(text: str, *, seed: int) -> int:
 def split_text(text: str, splitter: str = NUPUNKT, *, longest: int | None = None) -> Iterator[str]:
     """Sentences of a text. HTML breaks are space; two in a row end a paragraph, and a paragraph ends a sentence.
 
-    A longer paragraph than `longest` is split in parts; None is what suits the splitter. The last sentences of a part are split
+    A longer paragraph than `longest` is split in parts; None is the length for the splitter. The last sentences of a part are split
     again with the text after them. Others may end elsewhere than in the whole paragraph where that takes more text around
     them, such as a quotation that is longer than a part.
     """
@@ -132,7 +132,7 @@ def has_other_script(text: str) -> bool:
 
 
 def splitter_of(texts: Iterable[str]) -> str:
-    """What splits a data set, by some of its texts: the scripts of all of them, or those of nearly all."""
+    """The splitter of a data set, by the scripts of some of its texts: nupunkt alone where nearly all are in its scripts."""
     other = [has_other_script(text) for text in texts]
     return BY_SCRIPT if other and sum(other) >= OTHER_SHARE * len(other) else NUPUNKT
 
@@ -162,7 +162,7 @@ def one_each(_sentence: Sentence) -> int:
 def take_smallest(sentences: Iterable[Sentence], count: int, size: Size = one_each) -> list[Sentence]:
     """The `count` sentences with the smallest hash, in hash order; of equal texts the first.
 
-    With a `size` of sentences, as many as have the size `count` together. A uniform sample without replacement, and a larger
+    With a `size` of sentences, as many as have the size `count` together. The result is a uniform sample without replacement; a larger
     count only appends. Memory grows with `count`, not with the data.
     """
     smallest: dict[int, Sentence] = {}
@@ -178,7 +178,7 @@ def take_smallest(sentences: Iterable[Sentence], count: int, size: Size = one_ea
 
 
 def _first(smallest: Mapping[int, Sentence], count: int, size: Size) -> Iterator[Sentence]:
-    """In the order of their hashes, until they have the size `count` together."""
+    """Sentences in the order of their hashes, until they have the size `count` together."""
     for hash_ in sorted(smallest):
         if count <= 0:
             return
@@ -187,7 +187,7 @@ def _first(smallest: Mapping[int, Sentence], count: int, size: Size) -> Iterator
 
 
 def fewest_tokens(sentence: Sentence, *, special: int = 2, max_length: int) -> int:
-    """How many tokens a sentence has at least: its special ones and one for each word with a letter or digit, up to the longest."""
+    """Fewest tokens that a sentence has: its special ones and one for each word with a letter or digit, up to the longest."""
     return min(max_length, special + sum(map(bool, map(_LETTER.search, sentence.text.split(" ")))))
 
 
@@ -203,7 +203,7 @@ def entries_of(sentences: Iterable[Sentence]) -> Entries:
 
 
 def read_index(file: Path) -> Entries | None:
-    """Entries by ascending hash; None where there are none that can be read."""
+    """Entries by ascending hash; None where the file cannot be read."""
     with suppress(OSError, ValueError):
         return np.memmap(file, ENTRY, mode="r")
     return None
@@ -227,9 +227,9 @@ class SampleSize:
     Attributes
     ----------
     likely
-        So many sentences are enough, unless they are unusually short.
+        Number of sentences that is enough, unless they are unusually short.
     splitter
-        What splits the reviews.
+        The splitter of the reviews.
     part_characters
         Characters of the reviews that a process splits at a time. Fewer than two parts are split here.
     """
@@ -250,9 +250,9 @@ def smallest_sentences(
     meanwhile: Callable[[], object],
     index: Path,
 ) -> list[Sentence]:
-    """The sample of `split_reviews`; of many reviews only those are split that an index names, where one was written before.
+    """The sample of all sentences; of many reviews only those that an index from before names are split.
 
-    `passed` is called with each finished share of a review, or with the number of those of a part; `meanwhile` is called in
+    `passed` is called with each finished share of a review, or with the number of reviews of a part; `meanwhile` is called in
     a thread where processes split.
     """
     if sample.splitter in WHOLE:
@@ -274,7 +274,7 @@ def _of_named(
     passed: Callable[[float], object],
     meanwhile: Callable[[], object],
 ) -> list[Sentence] | None:
-    """The sample, of the reviews that an index names; None where it is none of these reviews, or where it takes more sentences."""
+    """The sample, from the reviews that an index names; None where the index is of other reviews, or more sentences are needed."""
     if len(entries) < sample.likely:
         return None
     likely = entries[: sample.likely]
@@ -294,7 +294,7 @@ def _of_named(
 def _split(
     reviews: Iterable[Review], sample: SampleSize, passed: Callable[[float], object], meanwhile: Callable[[], object]
 ) -> tuple[list[Sentence], list[Entries]]:
-    """The sample, and entries of every sentence; of so few reviews that no process is worth its start, no entries."""
+    """The sample, and entries of every sentence; no entries where reviews are so few that no process is worth its start."""
     parts = _parts(reviews, sample.part_characters)
     first, second = next(parts, []), next(parts, None)
     if second is None:
@@ -376,7 +376,7 @@ def _sentences(paragraph: str, splitter: str, longest: int | None) -> Iterator[s
 
 
 def _in_parts(paragraph: str, spans_of: Spans, longest: int) -> Iterator[str]:
-    """Those of a paragraph as long as a library in parts, so that progress shows: nupunkt yields none before it has all."""
+    """Sentences of a paragraph; one as long as a library in parts, so that progress shows: nupunkt yields none before it has all."""
     start, size = 0, longest
     while start < len(paragraph):
         spans = spans_of(paragraph, start, start + size)
@@ -390,7 +390,7 @@ def _in_parts(paragraph: str, spans_of: Spans, longest: int) -> Iterator[str]:
 
 
 def _nupunkt_spans(paragraph: str, start: int, stop: int) -> list[tuple[int, int]]:
-    """Where a sentence ends depends on the word before, on the word after, and on whether a line starts there."""
+    """Spans of sentences, whose ends depend on the words before and after, and on whether a line starts there."""
     from nupunkt import load
 
     word = paragraph[max(0, start - LONGEST_WORD) : start].rstrip().rpartition(" ")[2]

@@ -1,6 +1,6 @@
 """Wordpieces of sentences with their flags, as the tokenizer says: special, punctuation, or continuation of a word.
 
-How a wordpiece is spelled plays no part. The tokenizer itself says where it puts its special tokens around one text, or
+The spelling of a wordpiece plays no part. The tokenizer itself says where it puts its special tokens around one text, or
 around the two of a pair, and which text a wordpiece stands for.
 """
 
@@ -66,7 +66,7 @@ class Layout:
 
     @classmethod
     def of(cls, tokenizer: Any, *, texts: int) -> "Layout":
-        """That of one text, or of two."""
+        """The layout of one text, or of two."""
         [encoded] = tokenizer(*[[SAMPLE]] * texts).encodings
         types = encoded.type_ids if "token_type_ids" in tokenizer.model_input_names else [0] * len(encoded)
         owners = (NO_TEXT if owner is None else owner for owner in encoded.sequence_ids)
@@ -76,17 +76,17 @@ class Layout:
 
     @property
     def special(self) -> int:
-        """How many special tokens it adds."""
+        """Number of special tokens that the tokenizer adds."""
         return sum(slot.owner == NO_TEXT for slot in self.slots)
 
     @property
     def before(self) -> int:
-        """How many of them stand before the first text."""
+        """Number of special tokens before the first text."""
         return next(place for place, slot in enumerate(self.slots) if slot.owner != NO_TEXT)
 
     @property
     def after(self) -> int:
-        """How many stand after the last text."""
+        """Number of special tokens after the last text."""
         return next(place for place, slot in enumerate(reversed(self.slots)) if slot.owner != NO_TEXT)
 
     def fill(self, texts: Sequence[Sequence[int]]) -> LaidOut:
@@ -102,17 +102,17 @@ class Layout:
 
 
 def _part(place: int, slot: Slot) -> tuple[int, int]:
-    """What the tokens of a text have in common; a special token is a part of its own."""
+    """Key that the tokens of a text have in common; a special token is a part of its own."""
     return (slot.owner, place if slot.owner == NO_TEXT else NO_TEXT)
 
 
-#: More than one word, if white space parts words, and if marks do.
+#: Texts of more than one word, if white space divides words, and if marks do.
 AT_SPACE, AT_MARK = "a a", "a,a"
 #: Stands before a wordpiece while it is decoded: the first wordpiece of a text may be decoded otherwise than the others.
 BEFORE = "a"
-#: What a decoder makes of a part of a character.
+#: Character that a decoder gives for a part of a character.
 PART = "\ufffd"
-#: How the Unicode names of full stops and commas end, in any script.
+#: Endings of the Unicode names of full stops and commas, in any script.
 NAMES = ("FULL STOP", "COMMA", "DANDA")
 #: Full stops and commas whose names do not say so: of Tibetan, Myanmar and Khmer.
 STOPS = frozenset("\u0f0d\u0f0e\u104a\u104b\u17d4\u17d5")
@@ -143,7 +143,7 @@ class Pair:
     segment
         0 from the first token on, 1 from the place of the second text on: (token,).
     token_type
-        What the tokenizer has the model read as token types: (token,).
+        Token types that the model reads, by the tokenizer: (token,).
     """
 
     tokens: Tokens
@@ -157,7 +157,7 @@ class Tokenizer:
     def __init__(self, folder: Path, *, max_length: int, name: str = "") -> None:
         self._tokenizer, self._whose = load_tokenizer(folder, name), whose(folder, name)
         self.max_length = max_length
-        #: Of a text per wordpiece that is kept, before a part of it is tried.
+        #: Characters of a text for each wordpiece that is kept: of a longer text a part is tried.
         self.characters = 64
         self.vocab = vocabulary(self._tokenizer)
         #: Id of the wordpiece that stands for a hidden one, if the model knows any.
@@ -166,7 +166,7 @@ class Tokenizer:
         self._flags = dict(self._special)
 
     def cut_at(self, max_length: int) -> "Tokenizer":
-        """The same tokenizer, which keeps at most so many wordpieces of a text."""
+        """A copy of the tokenizer, which keeps at most `max_length` wordpieces of a text."""
         shorter = copy(self)
         shorter.max_length = min(max_length, self.max_length)
         return shorter
@@ -205,12 +205,12 @@ class Tokenizer:
 
     @cached_property
     def layout(self) -> Layout:
-        """Where the special tokens stand around one text."""
+        """Layout of the special tokens around one text."""
         return Layout.of(self._tokenizer, texts=1)
 
     @cached_property
     def _pair_layout(self) -> Layout:
-        """Where they stand around a pair; refused where a pair is no first text and then a second one."""
+        """Layout of the special tokens around a pair; refused where a pair is no first text and then a second one."""
         layout, texts = Layout.of(self._tokenizer, texts=2), (SAMPLE, f"{SAMPLE} {SAMPLE}")
         owners = [slot.owner for slot in layout.slots if slot.owner != NO_TEXT]
         parts = self._tokenizer(list(texts), add_special_tokens=False)["input_ids"]
@@ -226,9 +226,9 @@ class Tokenizer:
         return piece_reader(self._tokenizer)
 
     def _head(self, text: str) -> str:
-        """As much of a text as has the same wordpieces once it is cut; all of a text as long as a library takes minutes.
+        """The beginning of a text that has the same wordpieces once it is cut: all of a text as long as a library takes minutes.
 
-        A word of so many letters is unknown to any vocabulary, or has more wordpieces than are kept.
+        A word of more than `_room` letters is cut: it is unknown to any vocabulary, or has more wordpieces than are kept.
         """
         size = self._room
         if len(text) <= size:
@@ -248,7 +248,7 @@ class Tokenizer:
 
     @property
     def _long_word(self) -> re.Pattern[str]:
-        """More letters in a row than are kept of a word, and these as its group."""
+        """Pattern of more letters in a row than are kept of a word; its group is the letters that are kept."""
         letter = "[0-9A-Za-z]"
         return re.compile(rf"(?<!{letter})({letter}{{{self._room}}}){letter}+")
 
@@ -263,7 +263,7 @@ class Tokenizer:
     def tokenize_pair(self, first: str, second: str) -> Pair:
         """Wordpieces of [CLS] first [SEP] second [SEP], or what the tokenizer makes of a pair, as one sentence.
 
-        Of a pair longer than `max_length` the longer one is cut. Words are counted on through both.
+        The longer text of a pair above `max_length` is cut. Words are counted on through both texts.
         """
         # Told nothing, the tokenizer warns of a text that is longer than the model reads.
         encoded = self._tokenizer([first, second], add_special_tokens=False, verbose=False)
@@ -284,7 +284,7 @@ class Tokenizer:
     def _words(self, encoding: Any, text: str) -> NDArray[np.int64]:
         """Number of the word of each wordpiece of an encoded text, ascending, -1 for a special token around the text.
 
-        A word is what the tokenizer splits a text into first; where it does not split at white space, what that leaves.
+        A word is a part that the tokenizer splits a text into first; if it does not split at white space, parts are divided there.
         """
         words = np.array([-1 if word is None else word for word in encoding.word_ids], np.int64)
         if self._splits_at_space or not len(words):
@@ -302,7 +302,7 @@ class Tokenizer:
         return self._parts_of(AT_SPACE) != 1
 
     def _parts_of(self, text: str) -> int:
-        """How many parts the tokenizer splits a text into first."""
+        """Number of parts that the tokenizer splits a text into first."""
         [encoding] = self._tokenizer([text], add_special_tokens=False).encodings
         return len(set(encoding.word_ids))
 
@@ -340,7 +340,7 @@ class Tokenizer:
 
 
 def longest_first(first: int, second: int, *, room: int) -> tuple[int, int]:
-    """How many wordpieces of each text of a pair are kept: the longer text is cut first, as transformers' `longest_first`."""
+    """Number of wordpieces of each text of a pair that are kept: the longer text is cut first, as transformers' `longest_first`."""
     short = min(first, second, room // 2)
     long = min(max(first, second), room - short)
     return (short, long) if first <= second else (long, short)
@@ -359,8 +359,8 @@ def vocabulary(tokenizer: Any) -> list[str]:
 
 
 def _special_flags(tokenizer: Any) -> dict[int, int]:
-    """Flags of the special tokens by their ids. The token for what is unknown stands for a part of the text: it is none."""
-    # GPT-2 calls the end of a text so, too.
+    """Flags of the special tokens by their ids. The unknown token stands for a part of the text: it is not special."""
+    # GPT-2's unknown token is also the end of a text.
     unknown = {tokenizer.unk_token_id} - {tokenizer.bos_token_id, tokenizer.eos_token_id}
     others = set(tokenizer.all_special_ids) - unknown
     flags = dict.fromkeys(others, SPECIAL) | {tokenizer.sep_token_id: SEP, tokenizer.cls_token_id: CLS}
@@ -368,7 +368,7 @@ def _special_flags(tokenizer: Any) -> dict[int, int]:
 
 
 def _parts_before(text: str) -> NDArray[np.int64]:
-    """How many parts between white space stand before each character and the one after the last; white space belongs to the next."""
+    """Number of parts between white space before each character and the one after the last; white space belongs to the next part."""
     space = np.array([letter.isspace() for letter in text] + [True])
     begun = np.cumsum(~space & np.append(True, space[:-1]))
     return np.where(space, begun, begun - 1)

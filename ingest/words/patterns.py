@@ -31,7 +31,7 @@ from store.schema.corpus import STRONGEST_ARRAYS
 from store.schema.model import ROLES
 from store.words import Words
 
-#: Padded tokens whose patterns are in memory at once, for each layer in the making.
+#: Padded tokens whose patterns are in memory at once, for each layer in progress.
 BATCH_TOKENS = 2048
 
 
@@ -65,7 +65,7 @@ class BlockWords:
 class WordBatch:
     """Sentences of like length, by their index in the block.
 
-    Which tokens and words are not padding, their rows in the block, and which tokens a word covers.
+    Masks of the tokens and words that are no padding, their rows in the block, and a mask of the tokens that a word covers.
     """
 
     sentences: NDArray[np.intp]
@@ -92,7 +92,7 @@ def word_batches(block: Block, words: BlockWords) -> list[WordBatch]:
 
 
 def _padded(first: NDArray[np.int64], sizes: NDArray[np.int32]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Which places of (sentence, longest) are not padding, and the row of each that is not."""
+    """Mask of the places (sentence, longest) that are no padding, and the row of each of these."""
     real = np.arange(int(sizes.max(initial=0))) < sizes[:, None]
     return real, (first[:, None] + np.arange(real.shape[1]))[real]
 
@@ -106,7 +106,7 @@ def of_batch(vectors: NDArray[np.float32], batch: WordBatch) -> NDArray[np.float
 
 @dataclass(frozen=True)
 class BatchVectors:
-    """Queries and keys of a batch in a layer (head, sentence, token, channel), finite in the padding too, and what is added to logits."""
+    """Queries and keys of a batch in a layer (head, sentence, token, channel), finite in the padding too, and the bias of logits."""
 
     query: NDArray[np.float32]
     key: NDArray[np.float32]
@@ -117,7 +117,7 @@ class BatchVectors:
         return word_pattern(attention_pattern(self.query, self.key, batch.real_tokens, bias=self.bias), covers)
 
 
-#: The vectors of a batch, layer by layer.
+#: Gives the vectors of a batch, layer by layer.
 ReadVectors = Callable[[WordBatch], Iterator[BatchVectors]]
 
 
@@ -143,7 +143,7 @@ def model_vectors(model: HookedModel, block: Block) -> ReadVectors:
 def batch_vectors(
     model: HookedModel, block: Block, bias: AttentionBias | None, batch: WordBatch
 ) -> Iterator[BatchVectors]:
-    """Those of every layer in turn, from one run of the model."""
+    """Vectors of a batch in every layer in turn, from one run of the model."""
     token_ids = np.zeros(batch.real_tokens.shape, np.int64)
     token_ids[batch.real_tokens] = block.token_ids[batch.token_rows]
     real = torch.from_numpy(batch.real_tokens)
@@ -165,7 +165,7 @@ def randomize(encoder: nn.Module, spread: float, seed: int) -> None:
 
 
 def random_blocks(blocks: Sequence[Block], most: int) -> list[Block]:
-    """First blocks of the corpus with so many tokens together."""
+    """First blocks of the corpus that hold `most` tokens together."""
     before = np.cumsum([0, *(block.tokens for block in blocks)])[:-1]
     return [block for block, tokens in zip(blocks, before, strict=True) if tokens < most]
 
@@ -197,7 +197,7 @@ FIELDS = StrongestWords._fields
 def find_strongest_words(
     writer: Writer, model: ModelGroup, corpus: PlannedCorpus, cluster: Cluster | None = None
 ) -> bool:
-    """Bring them up to date, a commit for each block; False if there was nothing to do."""
+    """Bring the strongest words up to date, a commit for each block; False if there was nothing to do."""
     words = writer.group(f"corpus/{corpus.key}/words")
     path = f"{model.path}/words"
     pending = [block for block in corpus.blocks if _written(writer.group(path), block) != _hash(model, words, block)]
@@ -228,7 +228,7 @@ def read_words(writer: Writer, corpus: PlannedCorpus) -> Words:
 
 
 def content_of_words(writer: Writer, model: ModelGroup, blocks: Sequence[Block], *, version: str, seed: int) -> str:
-    """Hash of everything that a stage depends on which counts the words of the first blocks."""
+    """Hash of everything that a stage which counts words of the first blocks depends on."""
     hashes = np.asarray(array_of(writer.group(f"{model.path}/words"), "words_hash")[: len(blocks)])
     sentences = sum(block.sentences for block in blocks)
     return f"{content_hash({'version': version, 'seed': seed, 'sentences': sentences}, hashes):016x}"
@@ -257,7 +257,7 @@ def _prepare(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -> None:
 def _keep_block(
     writer: Writer, model: ModelGroup, words: zarr.Group, block: Block, strongest: NDArray[np.int16]
 ) -> None:
-    """Written here: the words of two blocks share chunks."""
+    """Write and commit the words of a block; no worker writes them, as the words of two blocks share chunks."""
     group = writer.group(f"{model.path}/words")
     of_block = BlockWords.of(words, block)
     for name, values in zip(FIELDS, strongest, strict=True):

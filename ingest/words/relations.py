@@ -36,7 +36,7 @@ from store.schema.model import BOUNDS
 from store.words import Words
 
 VERSION, RANDOM_VERSION = "relations/1", "random weights/1"
-#: Counted with random weights: (half, relation, ...).
+#: Arrays that are counted with random weights: (half, relation, ...).
 RANDOM = "random_linked", "random_pairs"
 
 
@@ -54,7 +54,7 @@ class Relations:
         return cls({ALL: words.dependencies} | named, halves(sentences))
 
     def within(self, rows: slice) -> "Relations":
-        """The pairs in some words, whose sentences are whole, with rows that count from the first of them."""
+        """The pairs within some words of whole sentences, with rows that count from the first of these words."""
 
         def part(pairs: WordPairs) -> WordPairs:
             inside = pairs.only((pairs.source >= rows.start) & (pairs.source < rows.stop))
@@ -167,7 +167,7 @@ def _random_linked(
 
 
 def _strongest(model: HookedModel, block: Block, words: BlockWords) -> StrongestWords:
-    """Strongest words (layer, head, word) of a block, from a run of the model: on a CPU a batch a core."""
+    """Strongest words (layer, head, word) of a block, from a run of the model: on a CPU each core runs a batch."""
     bias = model.bias
     found = np.full((len(FIELDS), model.layers, model.heads, len(words.tokens)), -1, np.int16)
 

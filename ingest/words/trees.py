@@ -17,7 +17,7 @@ EPOCHS, RATE, SENTENCES_AT_ONCE = 20, 0.01, 32
 
 
 def best_governors(scores: Scores) -> Governors:
-    """Governor with the largest score of each word, on its own: its column, (word,).
+    """Column of the governor with the largest score of each word, each word by itself: (word,).
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def best_governors(scores: Scores) -> Governors:
 def best_tree(scores: Scores) -> Governors:
     """Governors of the spanning tree with one root and the largest sum of scores (Chu & Liu 1965, Edmonds 1967).
 
-    As `best_governors`. The root costs more than any choice of other governors can win back, so that the best tree has
+    Shapes are as of `best_governors`. The root costs more than any choice of other governors can win back, so that the best tree has
     one root (Stanojević & Cohen 2021, "A root of a problem", section 3).
     """
     square = np.full((len(scores) + 1, len(scores) + 1), -np.inf)
@@ -91,7 +91,7 @@ def _cycle_through(node: int, governors: Governors) -> Governors:
 
 @dataclass(frozen=True)
 class ProbeSentence:
-    """What a probe sees of a sentence.
+    """A sentence as a probe sees it, and its right governors.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class ProbeSentence:
 class AttentionProbe(nn.Module):
     """Score of a governor: a weight for each head times the attention in both directions, no bias.
 
-    The root's has weights of its own for the attention to [CLS] and to [SEP].
+    The score of the root has weights of its own for the attention to [CLS] and to [SEP].
     """
 
     def __init__(self, maps: int, features: int) -> None:
@@ -136,7 +136,7 @@ class AttentionProbe(nn.Module):
 
 
 def train(sentences: Sequence[ProbeSentence], seed: int) -> AttentionProbe:
-    """A probe trained on the right governors of some sentences; for a seed always the same."""
+    """A probe trained on the right governors of some sentences; the same for the same seed."""
     order = torch.Generator().manual_seed(seed)
     maps, features = len(sentences[0].attention), sentences[0].vector.shape[-1]
     probe = AttentionProbe(maps, features)
@@ -153,7 +153,7 @@ def train(sentences: Sequence[ProbeSentence], seed: int) -> AttentionProbe:
 
 
 def _groups(sentences: Sequence[ProbeSentence]) -> list[list[int]]:
-    """Sentences of like length."""
+    """Indices of sentences in groups of like length."""
     order = sorted(range(len(sentences)), key=lambda place: len(sentences[place].governor))
     return [order[start : start + SENTENCES_AT_ONCE] for start in range(0, len(order), SENTENCES_AT_ONCE)]
 
@@ -168,7 +168,7 @@ def _loss(probe: AttentionProbe, batch: Sequence[ProbeSentence]) -> Tensor:
 
 
 def _scores(probe: AttentionProbe, batch: Sequence[ProbeSentence]) -> Tensor:
-    """Scores (sentence, word, 1 + governor), the least possible for padding and for the word itself."""
+    """Scores (sentence, word, 1 + governor), minus infinity for padding and for the word itself."""
     longest = max(len(sentence.governor) for sentence in batch)
     maps, features = len(batch[0].attention), batch[0].vector.shape[-1]
     attention = torch.zeros(len(batch), maps, longest, longest)

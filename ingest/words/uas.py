@@ -1,4 +1,4 @@
-"""Stage `uas`: how many governors are found from attention, by single heads and by trained probes, beside baselines."""
+"""Stage `uas`: the share of governors that are found from attention, by single heads and by trained probes, beside baselines."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -36,13 +36,13 @@ from store.schema.model import BOUNDS
 from store.words import Words
 
 VERSION = "uas/1"
-#: Sentences that probes are trained on and reported on, at most; and so few of silver annotation that every default ingest can
-#: train on them: of the default model 30 seconds on two cores, where a thousand take minutes.
+#: Sentences that probes are trained on and reported on, at most; and the few of silver annotation, so that every default ingest can
+#: train on them: with the default model in 30 seconds on two cores, where a thousand take minutes.
 MOST_SENTENCES, FEW_SENTENCES = 1000, 250
 SEEDS = (0, 1, 2)
 #: Components of the static word embeddings that a probe sees, as many as the GloVe vectors of Clark et al. had.
 FEATURES = 100
-#: Fewer train no probe.
+#: Fewest sentences of a half with which probes are trained.
 FEWEST_SENTENCES = 20
 #: Score of the root where a single head says nothing of it: below every attention weight.
 LOWEST = 1e-9
@@ -55,11 +55,11 @@ class Tree:
     Attributes
     ----------
     sentence, rows
-        Its index, and its words on the word axis.
+        Index of the sentence, and rows of its words on the word axis.
     governor
         Column of the governor of each word: 0 for the root, else 1 + the word.
     counts
-        Which words count: punctuation does not.
+        Mask of the words that count: punctuation does not.
     spelled
         The words in lower case.
     """
@@ -72,7 +72,7 @@ class Tree:
 
 
 def trees_of(words: Words, sentences: int, *, most: int = MOST_SENTENCES) -> dict[int, Tree]:
-    """Sentences of at least two words with one root and no unknown governor, by index, at most so many of each half."""
+    """Sentences of at least two words with one root and no unknown governor, by index, at most `most` of each half."""
     left = dict.fromkeys((False, True), most)
     found: dict[int, Tree] = {}
     names = [name.lower() for name in words.names("relation")] + [""]
@@ -138,7 +138,7 @@ class Split:
 
     @classmethod
     def of(cls, sentences: dict[int, ProbeSentence], trees: dict[int, Tree]) -> "Split":
-        """By the halves of the corpus."""
+        """Split sentences by the halves of the corpus."""
         parts = ([number for number in sorted(sentences) if number % 2 == half] for half in (0, 1))
         train, test = parts
         return cls(
@@ -149,7 +149,7 @@ class Split:
         )
 
     def changed(self, change: Callable[[ProbeSentence, Tree], ProbeSentence]) -> "Split":
-        """The same sentences with something changed in each."""
+        """The split with `change` applied to each sentence."""
         return replace(
             self,
             train=list(map(change, self.train, self.train_trees)),
@@ -200,7 +200,7 @@ def head_scores(sentence: ProbeSentence, head: int, turned: bool) -> NDArray[np.
 
 
 def offset_governors(sentence: ProbeSentence, offset: int) -> Governors:
-    """The word so many places further; the root where there is none."""
+    """For each word, the word `offset` places further; the root where there is none."""
     words = len(sentence.governor)
     found = np.arange(words) + offset
     return np.where((found >= 0) & (found < words), found + 1, 0)
@@ -238,7 +238,7 @@ def reduced_embeddings(model: HookedModel) -> NDArray[np.float32]:
 
 @dataclass(frozen=True)
 class Measured:
-    """Right governors of the sentences reported on, one row a seed, by method and decoding."""
+    """Right governors of the sentences reported on, one row for each seed, by method and decoding."""
 
     right: dict[tuple[str, str], list[NDArray[np.int64]]]
     words: NDArray[np.int64]
@@ -263,13 +263,13 @@ class Measured:
 
 
 def _mean(of_seed: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean over the seeds that there are."""
+    """Mean over the seeds that have a number; NaN where none has."""
     there = (~np.isnan(of_seed)).sum(axis=0)
     return np.where(there > 0, np.nansum(of_seed, axis=0) / np.maximum(there, 1), np.nan)
 
 
 def measure(split: Split, embedded: Split, measured: Measured, prefix: str = "", seeds: Sequence[int] = SEEDS) -> None:
-    """The best head and both probes of one network; `embedded` is the split with embeddings of words."""
+    """Measure the best head and both probes of one network; `embedded` is the split with embeddings of words."""
     head, turned = best_head(split)
     for decoding, decide in DECIDE.items():
         scores_of_head = partial(head_scores, head=head, turned=turned)
@@ -294,7 +294,7 @@ def _decide(
 
 
 def measure_controls(split: Split, embedded: Split, measured: Measured) -> None:
-    """Probes of a task that only a memory of words could solve."""
+    """Measure probes on a task that only a memory of words could solve."""
     for method, sentences in (("control_attention", split), ("control_attention_and_words", embedded)):
         changed = sentences.changed(control_governors)
         measured.add(
@@ -303,7 +303,7 @@ def measure_controls(split: Split, embedded: Split, measured: Measured) -> None:
 
 
 def measure_baselines(split: Split, measured: Measured) -> None:
-    """Governors that need no model."""
+    """Measure governors that need no model."""
     offset = training_offset(split)
     measured.add("best_offset", "each", split, partial(offset_governors, offset=offset))
     measured.add("right_branching", "each", split, partial(offset_governors, offset=1))
@@ -319,9 +319,9 @@ def find_uas(
     *,
     few: bool = False,
 ) -> bool:
-    """Bring the numbers up to date; False if there was nothing to do, or if too few sentences have a tree.
+    """Bring the numbers of governors up to date; False if there was nothing to do, or if too few sentences have a tree.
 
-    With `few` they are of `FEW_SENTENCES`; numbers of more sentences stay.
+    With `few` the numbers are of `FEW_SENTENCES`; numbers of more sentences stay.
     """
     source, group = writer.group(f"corpus/{corpus.key}/words"), writer.group(f"{model.path}/uas")
     versions = [VERSION, f"{VERSION}/few"] if few else [VERSION]
@@ -351,7 +351,7 @@ def find_uas(
 def _embedding(
     words: zarr.Group, corpus: PlannedCorpus, embeddings: NDArray[np.float32]
 ) -> Callable[[ProbeSentence, Tree], ProbeSentence]:
-    """Gives a sentence the mean embedding of the wordpieces of each word."""
+    """A function that gives a sentence the mean embedding of the wordpieces of each word."""
     tokens = np.stack([np.asarray(array_of(words, name)[:]) for name in ("token_start", "token_stop")], axis=-1)
     pieces = np.concatenate([block.token_ids for block in corpus.blocks])
     first = np.concatenate([[0], np.cumsum(np.concatenate([block.lengths for block in corpus.blocks]))])

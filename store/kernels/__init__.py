@@ -4,7 +4,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-#: A numpy array or a torch tensor; a kernel returns the kind of its arguments.
+#: A numpy array or a torch tensor; a kernel returns the same type as its arguments.
 AnyArray = Any
 
 

@@ -1,7 +1,7 @@
 """Attention patterns from queries and keys, attention between words, value norms, pairs.
 
-The pairs of a head are those of the highest logits, each combination of two wordpieces once. The weights of a long sentence are never
-there all at once: the rows of some queries follow those of others.
+The pairs of a head have the highest logits, each combination of two wordpieces once. The weights of a long sentence are never in
+memory all at once: they are computed for some queries at a time.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,12 +23,12 @@ Groups = Sequence[tuple[int, ...]]
 #: Tokens that form no pair. Idle heads attend to them (Clark et al. 2019, section 3.2): in 45 of the 72 heads of the
 #: default model they would be in more than half of the 100 highest-scoring pairs (300 sentences of IMDB).
 NO_PAIR = IDLE | PAD
-#: Pairs of tokens of a batch that are looked at once to find the strongest: each takes up to 190 bytes.
+#: Most pairs of tokens of a batch that are searched at once for the strongest: each takes up to 190 bytes.
 AT_ONCE = 1 << 20
 #: Pairs: flat indices into (sentence, query_token, key_token), and both wordpieces as one number.
 Places = tuple[NDArray[np.intp], NDArray[np.int64]]
 Number = TypeVar("Number", bound=np.generic)
-#: Weights that are there at once: 16 MiB in float32. Of 8,000 tokens in 12 heads, an eighth of it takes two and a half times as long.
+#: Most weights in memory at once: 16 MiB in float32. For 8,000 tokens in 12 heads, an eighth of this takes two and a half times as long.
 ROOM = 1 << 22
 
 
@@ -44,7 +44,7 @@ def attention_logits(
     real
         (..., key_token), False for padding, whose logits are minus infinite; None where there is no padding.
     bias
-        What the model adds to them. The first axis of queries and keys is then that of the heads.
+        Bias that the model adds to the logits. The first axis of queries and keys is then the head.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def attention_logits(
     masked = xp.where(real[..., None, :], logits, -float("inf"))
     if bias is None:
         return masked
-    # A query in the padding may see padding alone: its weights, which nobody reads, must be numbers.
+    # A query in the padding may see only padding: its unused weights must still be numbers.
     blind = ~xp.isfinite(masked).any(-1)[..., None] & real[..., None, :]
     return xp.where(blind, 0.0, masked)
 
@@ -75,7 +75,7 @@ def attention_pattern(
     real
         (..., key_token), False for padding, which gets weight 0; None where there is no padding.
     bias
-        What the model adds to the logits, see `attention_logits`.
+        Bias that the model adds to the logits, see `attention_logits`.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def attention_pattern(
 
 
 def softmax(logits: AnyArray) -> AnyArray:
-    """Softmax over the last axis; for tensors torch's own."""
+    """Softmax over the last axis; tensors use torch's."""
     xp = namespace(logits)
     if hasattr(xp, "softmax"):
         return xp.softmax(logits, -1)
@@ -136,8 +136,8 @@ def expansion_rate(
     """Root mean square gain of x -> f(x) of all heads together, from the weights alone.
 
     The root mean square of the singular values of the affine map [x, 1] -> [f(x), 1] (Kobayashi et al. 2021, section 5);
-    their sum of squares is that of the entries of the map. As in the authors' code, whose numbers were published, the
-    bias of the output projection is one more column of the map, though it is not a part of f.
+    their sum of squares is the sum of squares of the map's entries. As in the authors' code, whose numbers were published, the
+    bias of the output projection is a further column of the map, although it is not a part of f.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def merge_words(pattern: AnyArray, queries: Groups, keys: Groups) -> AnyArray:
     pattern
         (..., query_token, key_token).
     queries, keys
-        Wordpieces of the words of the result. Tokens that are in no word are left out.
+        Wordpieces of each query word and key word. Tokens outside of words are left out.
 
     Returns
     -------
@@ -178,7 +178,7 @@ def merge_words(pattern: AnyArray, queries: Groups, keys: Groups) -> AnyArray:
 
 
 def _summed(weights: AnyArray, groups: Groups, *, mean: bool = False) -> AnyArray:
-    """Sums over groups of the last axis, or means."""
+    """Sums, or means, of the last axis over groups."""
     total = weights[..., [group[0] for group in groups]]
     for place in range(1, max(map(len, groups), default=1)):
         longer = [number for number, group in enumerate(groups) if len(group) > place]
@@ -190,18 +190,18 @@ def _summed(weights: AnyArray, groups: Groups, *, mean: bool = False) -> AnyArra
 
 @dataclass(frozen=True)
 class Admitted:
-    """Wordpieces of a batch, and which tokens are in pairs: (sentence, token)."""
+    """Wordpieces of a batch, and whether each token may be in pairs: (sentence, token)."""
 
     pieces: NDArray[np.integer]
     tokens: NDArray[np.bool_]
 
     @cached_property
     def whole(self) -> Places:
-        """Those of the whole batch; layers share them."""
+        """Pairs of the whole batch; layers share them."""
         return self.within(slice(None), slice(None))
 
     def within(self, sentences: slice, queries: slice) -> Places:
-        """Those of some sentences and some of their queries, with indices into these alone."""
+        """Pairs of some sentences and some of their queries, with indices into this part."""
         pieces, tokens, place = self.pieces[sentences], self.tokens[sentences], np.arange(self.tokens.shape[1])
         pair = tokens[:, queries, None] & tokens[:, None] & (place[queries, None] != place)
         sentence, query, key = np.nonzero(pair)
@@ -211,7 +211,7 @@ class Admitted:
 class Pairs(NamedTuple):
     """Pairs by rank: arrays (..., rank). Where there are fewer pairs, tokens are -1 and numbers NaN.
 
-    `query_token` and `key_token` are rows of the token axis; `logit` is that of softmax, `weight` the attention weight.
+    `query_token` and `key_token` are rows of the token axis; `logit` is the logit before softmax, `weight` the attention weight.
     """
 
     query_token: NDArray[np.int64]
@@ -221,7 +221,7 @@ class Pairs(NamedTuple):
 
 
 def combine(query_piece: NDArray[np.integer], key_piece: NDArray[np.integer]) -> NDArray[np.int64]:
-    """One number for an ordered pair of wordpieces, each below 2^31."""
+    """A single number for each ordered pair of wordpieces below 2^31."""
     return query_piece.astype(np.int64) << 32 | key_piece.astype(np.int64)
 
 
@@ -246,7 +246,7 @@ def strongest_pairs(
     bias: AttentionBias | None = None,
     at_once: int = AT_ONCE,
 ) -> Pairs:
-    """Pairs with the largest logits (see `attention_logits`), each combination of wordpieces at its largest; none with a hidden key.
+    """Pairs with the largest logits (`attention_logits`), each combination of wordpieces at its largest; none with a hidden key.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def strongest_pairs(
     admitted
         The pairs to choose from.
     count, at_once
-        Number of ranks, and pairs of tokens that are looked at once: of a batch with more, some queries of a sentence.
+        Number of ranks, and most pairs of tokens that are searched at once: in larger batches, some queries of a sentence.
 
     Returns
     -------
@@ -272,13 +272,13 @@ def strongest_pairs(
             some = slice(first, first + step)
             logits = attention_logits(query[:, own, some], key[:, own], bias=bias and bias.at(every[some], every))
             parts.append(_at(logits, admitted.within(own, some), rows[own], count, first))
-    pieces = np.zeros(rows.max() + 2, np.int64)  # the last one for padding
+    pieces = np.zeros(rows.max() + 2, np.int64)  # the last place is for padding
     pieces[rows] = admitted.pieces
     return merge_pairs(parts, pieces, count=count)
 
 
 def _at(logits: NDArray[np.float32], places: Places, rows: NDArray[np.int64], count: int, first: int = 0) -> Pairs:
-    """The strongest of logits (head, sentence, query_token, key_token) of the queries from the first on."""
+    """The strongest pairs of logits (head, sentence, query_token, key_token); queries begin at position `first`."""
     chosen = np.full((len(logits), count), -1, np.intp)
     for head, ranks in zip(logits, chosen, strict=True):
         values = head.reshape(-1)[places[0]]
@@ -298,10 +298,10 @@ def _at(logits: NDArray[np.float32], places: Places, rows: NDArray[np.int64], co
 
 
 def distinct_largest(values: NDArray[np.floating], combination: NDArray[np.int64], *, count: int) -> NDArray[np.intp]:
-    """Indices of the largest values of different combinations, largest first, of equal ones the first. Exact.
+    """Indices of the largest values of distinct combinations, largest first, ties in their order. Exact.
 
-    Sorting all values would be most of the work: the largest few are tried first, and more where too many of them have
-    the same combination.
+    Sorting all values would be most of the work: the largest few are tried first, and more where too many of them share
+    a combination.
 
     Parameters
     ----------
@@ -327,7 +327,7 @@ def _distinct(values: NDArray[np.floating], combination: NDArray[np.int64]) -> N
 
 
 def merge_pairs(parts: Sequence[Pairs], pieces: NDArray[np.integer], *, count: int) -> Pairs:
-    """Highest-scoring pairs of several parts of a corpus. Exact where each part has its own `count` highest-scoring.
+    """Highest-scoring pairs of several parts of a corpus. Exact where each part gives its own `count` highest-scoring pairs.
 
     Parameters
     ----------
@@ -360,7 +360,7 @@ def _filled(array: NDArray[Number], count: int, fill: float) -> NDArray[Number]:
 def attention_rows(
     query: AnyArray, key: AnyArray, *, bias: AttentionBias | None = None, room: int = ROOM
 ) -> Iterator[tuple[slice, AnyArray]]:
-    """The rows of `attention_pattern`, as many at once as have `room` weights; at least one.
+    """The rows of `attention_pattern`, at most `room` weights at once, but at least one row.
 
     Parameters
     ----------
@@ -371,7 +371,7 @@ def attention_rows(
 
     Yields
     ------
-    Which queries, and their weights (head, query_token, key_token).
+    Slice of the queries, and their weights (head, query_token, key_token).
     """
     heads, queries, keys = len(query), query.shape[-2], key.shape[-2]
     at_once = max(1, room // max(1, heads * keys))

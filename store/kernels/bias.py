@@ -1,9 +1,9 @@
-"""What is added to logits: which keys a query sees, and biases by how far a key is. A BERT has none.
+"""Terms that are added to logits: masks of the keys that a query sees, and biases by the distance of a key. A BERT has none.
 
-A query sees all keys of its sentence, none after it, or those that are near: that is the mask of its layer.
-A mask and every bias depend on the distance of a key, its position less that of the query. Distances are put in buckets. A bucket
+By the mask of its layer, a query sees all keys of its sentence, no later keys, or only near keys.
+A mask and every bias depend on the distance of a key, its position minus the query's. Distances are put in buckets. A bucket
 has a number for each head (MPNet, after Raffel et al. 2020), or vectors that are multiplied with queries and keys (DeBERTa, He et
-al. 2021). What is added is never held for all queries of a long sentence at once.
+al. 2021). In a long sentence, terms are never in memory for all queries at once.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,20 +16,20 @@ from store.kernels import AnyArray, as_float, namespace
 
 Floats = NDArray[np.float32]
 Positions = NDArray[np.int64]
-#: Numbers that are added at once: as many as fit into the cache of a core.
+#: Most numbers that are added at once: they fit into the cache of a core.
 ROOM = 1 << 20
 
 
 @dataclass(frozen=True)
 class Mask:
-    """Which keys a query sees. It always sees itself.
+    """The keys that a query sees. A query always sees itself.
 
     Attributes
     ----------
     causal
-        Whether a query sees no key after it.
+        Whether a query sees no later key.
     window
-        How far a key may be for a query to see it, in tokens; None: as far as the sentence reaches.
+        Largest distance in tokens of a key that a query sees; None for no limit.
     """
 
     causal: bool = False
@@ -37,22 +37,22 @@ class Mask:
 
     @property
     def hides(self) -> bool:
-        """Whether some query of a sentence that is long enough does not see some key."""
+        """Whether the mask hides a key from a query in a sentence that is long enough."""
         return self.causal or self.window is not None
 
     def seen(self, distance: AnyArray) -> AnyArray:
-        """Which keys a query sees, by how far they stand after it: (..., key_token), bool."""
+        """Whether a query sees a key at each distance, the key's position minus the query's: (..., key_token), bool."""
         near = abs(distance) <= self.window if self.window is not None else distance == distance
         return near & (distance <= 0) if self.causal else near
 
     def pairs(self, tokens: int) -> NDArray[np.bool_]:
-        """Which keys each query of a sentence of so many tokens sees: (query_token, key_token)."""
+        """Whether each query sees each key in a sentence of `tokens` tokens: (query_token, key_token)."""
         position = np.arange(tokens)
         pairs: NDArray[np.bool_] = self.seen(position - position[:, None])
         return pairs
 
     def seen_keys(self, tokens: int) -> NDArray[np.int64]:
-        """How many keys each query of a sentence of so many tokens sees: (query_token,)."""
+        """Number of keys that each query sees in a sentence of `tokens` tokens: (query_token,)."""
         before = np.arange(tokens)
         after = np.zeros_like(before) if self.causal else before[::-1]
         farthest = tokens if self.window is None else self.window
@@ -65,7 +65,7 @@ class Mask:
         return even
 
     def within(self, tokens: int) -> "Mask":
-        """The mask that hides the same in sentences of at most so many tokens: without a window that reaches from end to end."""
+        """The mask with the same effect in sentences of at most `tokens` tokens: without a window at least as long as the sentence."""
         return Mask(self.causal) if self.window is not None and self.window >= tokens - 1 else self
 
 
@@ -75,16 +75,17 @@ EVERY_KEY = Mask()
 
 @dataclass(frozen=True, eq=False)
 class LayerBias:
-    """What is added to the logits of a layer.
+    """Mask and biases of the logits of a layer.
 
     Attributes
     ----------
     mask
-        Which keys a query sees.
+        The keys that a query sees.
     by_bucket
-        Added to the logits of a key by its bucket: (head, bucket). None: nothing is.
+        Number that is added to the logit of a key in a bucket: (head, bucket); None for none.
     of_query, of_key
-        Vectors (head, bucket, channel). A query, or a key, times that of the key's bucket, over sqrt(channels), is added.
+        Vectors (head, bucket, channel); None for none. The product of the query, or the key, and the vector of the key's
+        bucket, over sqrt(channels), is added.
     """
 
     mask: Mask = EVERY_KEY
@@ -93,11 +94,11 @@ class LayerBias:
     of_key: Floats | None = None
 
     def of_heads(self, heads: slice) -> "LayerBias":
-        """That of some heads."""
+        """The bias of some heads."""
         return self._of_tables(lambda table: table[heads])
 
     def of_buckets(self, buckets: NDArray[np.integer]) -> "LayerBias":
-        """With the rows of some buckets alone."""
+        """The bias with only some buckets."""
         return self._of_tables(lambda table: table[:, buckets])
 
     def _of_tables(self, part: Callable[[Floats], Floats]) -> "LayerBias":
@@ -105,11 +106,11 @@ class LayerBias:
         return LayerBias(self.mask, *tables)
 
     def is_linear(self) -> bool:
-        """Whether it depends on queries or keys."""
+        """Whether the bias depends on queries or keys."""
         return self.of_query is not None or self.of_key is not None
 
     def parts(self, query: AnyArray, key: AnyArray, distance: AnyArray, buckets: Positions) -> Iterator[AnyArray]:
-        """What is added, part by part, for queries and keys (head, ..., token, channel) at distances (query_token, key_token)."""
+        """Added terms, one by one, for queries and keys (head, ..., token, channel) at distances (query_token, key_token)."""
         xp = namespace(query)
         if self.mask.hides:
             zero, nothing = (as_float(np.float32(value), like=query) for value in (0, -np.inf))
@@ -128,7 +129,7 @@ class LayerBias:
 
 
 def _index(positions: ArrayLike, like: AnyArray) -> AnyArray:
-    """Whole numbers that index arrays of the kind of `like`, where it is."""
+    """Integer indices for arrays of the type, and on the device, of `like`."""
     xp = namespace(like)
     return xp.as_tensor(positions, device=like.device) if hasattr(xp, "as_tensor") else np.asarray(positions)
 
@@ -139,7 +140,7 @@ def _spread(table: AnyArray, vectors: AnyArray) -> AnyArray:
 
 
 def _products(vectors: AnyArray, table: Floats) -> AnyArray:
-    """Products over sqrt(channels) with the vector of every bucket: (head, ..., token, bucket)."""
+    """Products of vectors with the vector of every bucket, over sqrt(channels): (head, ..., token, bucket)."""
     xp = namespace(vectors)
     turned = xp.swapaxes(_spread(as_float(table, like=vectors), vectors), -1, -2)
     return xp.matmul(vectors, turned) * vectors.shape[-1] ** -0.5
@@ -147,17 +148,17 @@ def _products(vectors: AnyArray, table: Floats) -> AnyArray:
 
 @dataclass(frozen=True, eq=False)
 class AttentionBias:
-    """What is added to the logits of some layers, whose heads lie one layer after the other on the first axis of all vectors.
+    """Masks and biases of some layers; the first axis of vectors has the heads of all these layers, layer after layer.
 
     Attributes
     ----------
     layers
-        Of each layer.
+        Bias of each layer.
     buckets
         Bucket of each distance (distance,), from the farthest key before a query to the farthest after it. The ends stand for all
-        that are farther.
+        farther keys.
     positions
-        Positions of the queries and of the keys in their sentence; None: all of them, from 0 on.
+        Positions of the queries and of the keys in their sentence; None: all positions, from 0 on.
     """
 
     layers: Sequence[LayerBias]
@@ -165,62 +166,62 @@ class AttentionBias:
     positions: tuple[Positions, Positions] | None = None
 
     def of_heads(self, heads: slice) -> "AttentionBias":
-        """That of some heads of each layer."""
+        """The bias of some heads of each layer."""
         return replace(self, layers=tuple(layer.of_heads(heads) for layer in self.layers))
 
     def part(self, layer: int | None = None, head: int | None = None) -> "AttentionBias":
-        """That of a layer, and of a head; None for all."""
+        """The bias of one layer and one head; None for all."""
         of_layers = self if layer is None else replace(self, layers=(self.layers[layer],))
         return of_layers if head is None else of_layers.of_heads(slice(head, head + 1))
 
     def at(self, queries: ArrayLike, keys: ArrayLike) -> "AttentionBias":
-        """For queries and keys at these positions of the sentence, (query_token,) and (key_token,)."""
+        """The bias for queries and keys at these positions of the sentence, (query_token,) and (key_token,)."""
         return replace(self, positions=(np.asarray(queries, np.int64), np.asarray(keys, np.int64)))
 
     def tables_of_vectors(self) -> "AttentionBias":
-        """What of it depends on queries or keys alone."""
+        """Only the terms that depend on queries or keys."""
         return replace(
             self, layers=tuple(LayerBias(of_query=each.of_query, of_key=each.of_key) for each in self.layers)
         )
 
     def within(self, tokens: int) -> "AttentionBias":
-        """What a sentence of so many tokens needs of it: tables have the buckets of its distances alone."""
+        """The bias for a sentence of `tokens` tokens: tables have only buckets of its distances."""
         middle, reach = len(self.buckets) // 2, min(len(self.buckets) // 2, tokens - 1)
         used, buckets = np.unique(self.buckets[middle - reach : middle + reach + 1], return_inverse=True)
         return replace(self, layers=tuple(layer.of_buckets(used) for layer in self.layers), buckets=buckets)
 
     @property
     def causal(self) -> bool:
-        """Whether queries see no key after them."""
+        """Whether queries see no later key."""
         return self.layers[0].mask.causal
 
     @property
     def adds(self) -> bool:
-        """Whether the scores of seen keys are more than q.k / sqrt(channels)."""
+        """Whether a term other than a mask is added to q.k / sqrt(channels)."""
         return any(layer.by_bucket is not None for layer in self.layers) or self.is_linear()
 
     def seen(self, tokens: int) -> NDArray[np.bool_]:
-        """Which keys each query of a sentence of so many tokens sees: (layer, query_token, key_token)."""
+        """Whether each query sees each key in a sentence of `tokens` tokens: (layer, query_token, key_token)."""
         return np.stack([layer.mask.pairs(tokens) for layer in self.layers])
 
     @property
     def reach(self) -> int:
-        """The farthest distance, in tokens, beyond which nothing changes."""
+        """The distance in tokens beyond which the bias is constant."""
         return max(len(self.buckets) // 2, *(layer.mask.window or 0 for layer in self.layers))
 
     def is_linear(self) -> bool:
-        """Whether it depends on queries or keys: it does not stay the same where these are translated or scaled."""
+        """Whether the bias depends on queries or keys, so that it changes where they are translated or scaled."""
         return any(layer.is_linear() for layer in self.layers)
 
     def added(self, query: AnyArray, key: AnyArray, rows: slice = slice(None)) -> AnyArray:
-        """What is added to the logits of some queries, or of all.
+        """Sum of the terms that are added to the logits of some queries, or of all.
 
         Parameters
         ----------
         query, key
-            (head, ..., token, channel): the heads of all its layers, before the 1/sqrt(channels) scale.
+            (head, ..., token, channel), with the heads of all layers, before the 1/sqrt(channels) scale.
         rows
-            Which of the queries.
+            Slice of the queries.
 
         Returns
         -------
@@ -233,7 +234,7 @@ class AttentionBias:
         return added
 
     def add_to(self, logits: AnyArray, query: AnyArray, key: AnyArray, *, room: int = ROOM) -> AnyArray:
-        """The logits (head, ..., query_token, key_token) with what is added to them, in their place; see `added`."""
+        """Add the terms to logits (head, ..., query_token, key_token) in place; returns them. See `added`."""
         queries = logits.shape[-2]
         at_once = max(1, room * queries * len(self.layers) // max(1, int(np.prod(logits.shape))))
         for first in range(0, queries, at_once):
@@ -243,7 +244,7 @@ class AttentionBias:
         return logits
 
     def _parts(self, query: AnyArray, key: AnyArray, rows: slice) -> Iterator[tuple[slice, AnyArray]]:
-        """The parts of every layer, with the heads that they are of."""
+        """The added terms of every layer, each with the slice of its heads."""
         of_queries, of_keys = self.positions or (np.arange(query.shape[-2]), np.arange(key.shape[-2]))
         distance = _index(of_keys, query) - _index(of_queries[rows], query)[:, None]
         heads = len(query) // len(self.layers)
@@ -254,5 +255,5 @@ class AttentionBias:
 
 
 def masks_of(bias: AttentionBias | None, layers: int) -> tuple[Mask, ...]:
-    """Which keys the queries of each layer see; every key where nothing is added to logits."""
+    """Mask of each layer; `EVERY_KEY` without a bias."""
     return (EVERY_KEY,) * layers if bias is None else tuple(layer.mask for layer in bias.layers)

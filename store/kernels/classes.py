@@ -1,7 +1,7 @@
 """Means of tokens by class, such as their wordpiece: over sentences of the mean over the tokens of the class, with 95% intervals and t tests.
 
-Sentences weigh equally, as everywhere; those without a token of a class do not count for it. Intervals are by the bootstrap over sentences of
-`intervals`: a sentence counts as often for every class, so that differences between classes and parts are paired.
+Sentences weigh equally; sentences without a token of a class do not count for it. Intervals are by the bootstrap over sentences of
+`intervals`: a sentence has the same draws for every class, so that differences between classes and parts are paired.
 """
 
 from collections.abc import Callable
@@ -12,32 +12,32 @@ from numpy.typing import NDArray
 
 from store.kernels.intervals import PERCENTILES, REPLICATES, draw_counts
 
-#: Sentences whose draws are made together: those of a sentence do not depend on how many come after.
+#: Number of sentences whose draws are made together: a sentence's draws do not depend on the number of later sentences.
 TOGETHER = 4096
 Floats = NDArray[np.floating]
-#: How often each sentence counts in each replicate: (sentence, replicate).
+#: Draws of each sentence in each replicate: (sentence, replicate).
 Counts = NDArray[np.uint8]
 #: Called with the finished share, 0 to 1; an error that it raises ends the computation.
 Watch = Callable[[float], None]
 
 
 class ClassMeans(NamedTuple):
-    """Numbers of the tokens of each class in each sentence that has one: their mean, or their sum.
+    """Mean, or sum, of numbers over the tokens of each class in each sentence with such a token.
 
     Attributes
     ----------
     classes
-        Codes, ascending: (class,).
+        Codes of the classes, ascending: (class,).
     tokens
-        How many tokens each has: (class,).
+        Number of tokens of each class: (class,).
     ends
-        Where the values of each class begin and end: (class + 1,).
+        Places where the values of each class begin and end: (class + 1,).
     sentence
         Sentence of each value: (value,).
     values
         (number, value) in float64.
     within
-        Sentences that count for every class, with 0 where one has no token of it: (sentence,). None: those that have one.
+        Sentences that count for every class, with 0 where they have no token of it: (sentence,). None: only sentences with one.
     """
 
     classes: NDArray[np.int64]
@@ -55,9 +55,9 @@ class ClassMeans(NamedTuple):
         sentence: NDArray[np.integer],
         within: NDArray[np.int64] | None = None,
     ) -> "ClassMeans":
-        """From values (number, token), the class of each token, negative for none, and its sentence: (token,).
+        """Summarise values (number, token) by the class of each token, negative for none, and its sentence: (token,) each.
 
-        Means over the tokens of a class in a sentence; with `within` their sums.
+        Means over the tokens of a class in a sentence; sums if `within` is given.
         """
         kept = np.flatnonzero((codes >= 0) & np.isfinite(values).all(axis=0))
         order = kept[np.lexsort((sentence[kept], codes[kept]))]
@@ -74,16 +74,16 @@ class ClassMeans(NamedTuple):
 
     @property
     def sentences(self) -> NDArray[np.int64]:
-        """How many sentences have a token of each class: (class,)."""
+        """Number of sentences with a token of each class: (class,)."""
         return np.diff(self.ends)
 
     @property
     def counted(self) -> NDArray[np.int64]:
-        """How many sentences count for each class: (class,)."""
+        """Number of sentences that count for each class: (class,)."""
         return self.sentences if self.within is None else np.full(len(self.classes), len(self.within))
 
     def only(self, chosen: NDArray[np.bool_]) -> "ClassMeans":
-        """Those of some classes: (class,)."""
+        """The numbers of chosen classes; `chosen` (class,)."""
         places = [np.arange(*ends) for ends in np.stack([self.ends[:-1], self.ends[1:]], axis=1)[chosen]]
         kept = np.concatenate([np.zeros(0, np.int64), *places])
         ends = np.append(0, np.cumsum(self.sentences[chosen]))
@@ -91,7 +91,7 @@ class ClassMeans(NamedTuple):
         return ClassMeans(self.classes[chosen], self.tokens[chosen], ends, self.sentence[kept], values, self.within)
 
     def aligned(self, classes: NDArray[np.int64]) -> "ClassMeans":
-        """Those of some ascending classes, of which it may lack some: they have no sentences."""
+        """The numbers of some ascending classes; classes that are missing here get no sentences."""
         own = self.only(np.isin(self.classes, classes))
         place = np.searchsorted(classes, own.classes)
         sizes, tokens = np.zeros((2, len(classes)), np.int64)
@@ -99,7 +99,7 @@ class ClassMeans(NamedTuple):
         return own._replace(classes=classes, tokens=tokens, ends=np.append(0, np.cumsum(sizes)))
 
     def mean(self) -> NDArray[np.float64]:
-        """Over sentences: (number, class); NaN where none counts."""
+        """Means over sentences: (number, class); NaN where no sentence counts."""
         return self._sums(self.values) / np.where(self.counted > 0, self.counted, np.nan)
 
     def squared_error(self) -> NDArray[np.float64]:
@@ -126,7 +126,7 @@ class ClassMeans(NamedTuple):
     def interval(
         self, counts: Counts, places: NDArray[np.intp] | None = None, watch: Watch = lambda _: None
     ) -> NDArray[np.float64]:
-        """95% intervals of the means, of all classes or of those in some places: (bound, number, class).
+        """95% intervals of the means of all classes, or of classes at some places: (bound, number, class).
 
         NaN elsewhere, and where fewer than two sentences count.
         """
@@ -141,7 +141,7 @@ class ClassMeans(NamedTuple):
     def _sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sums (number, class) of numbers of each value."""
         sums = np.zeros((len(values), len(self.classes)))
-        some = self.sentences > 0  # `reduceat` gives a class without sentences the number of the next
+        some = self.sentences > 0  # `reduceat` would give a class without sentences the number of the next class
         if some.any():
             sums[:, some] = np.add.reduceat(values, self.ends[:-1][some], axis=1)
         return sums
@@ -156,7 +156,7 @@ def compared_intervals(
 ) -> NDArray[np.float64]:
     """95% intervals of the means of two parts with the same classes and of their difference: (3, bound, number, class).
 
-    Of all classes or of those in some places; NaN elsewhere, and where fewer than two sentences count.
+    For all classes, or classes at some places; NaN elsewhere, and where fewer than two sentences count.
     """
     bounds = np.full((3, len(PERCENTILES), len(own.values), len(own.classes)), np.nan)
     chosen = np.arange(len(own.classes)) if places is None else places
@@ -172,13 +172,13 @@ def compared_intervals(
 
 
 def _percentiles(means: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Ends of the intervals (bound, number) of means in replicates (number, replicate), without replicates that have none."""
+    """Ends of the intervals (bound, number) of means in replicates (number, replicate), without replicates with NaN."""
     drawn = ~np.isnan(means[0])
     return np.percentile(means if drawn.all() else means[:, drawn], PERCENTILES, axis=-1)
 
 
 def sentence_counts(seed: int, sentences: int) -> Counts:
-    """How often each sentence counts in each replicate of the bootstrap, drawn from Poisson(1)."""
+    """Draws of each sentence in each replicate of the bootstrap, from Poisson(1): (sentence, replicate)."""
     starts = range(0, sentences, TOGETHER)
     parts = [draw_counts(seed, block, min(TOGETHER, sentences - start)) for block, start in enumerate(starts)]
     return np.concatenate([np.zeros((0, REPLICATES)), *parts]).astype(np.uint8)
@@ -192,7 +192,7 @@ def mean_test(own: ClassMeans) -> NDArray[np.float64]:
 def welch_test(own: ClassMeans, other: ClassMeans) -> NDArray[np.float64]:
     """Two-sided p of Welch's t test over sentences of whether two means of the same classes differ: (number, class).
 
-    NaN where fewer than two sentences count in either (Welch 1947).
+    NaN where fewer than two sentences count in either part (Welch 1947).
     """
     first, second = own.squared_error(), other.squared_error()
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -30,14 +30,14 @@ def linear_cka(vectors: Sequence[Floats], *, each: Callable[..., Iterable[float]
     """Linear centred kernel alignment (CKA) of the vectors of the same tokens at two feature points, 0 to 1.
 
     |Y'X|^2 / (|X'X| |Y'Y|) in Frobenius norms, with the mean of each feature subtracted (Kornblith et al. 2019, section 3).
-    Rotating or scaling the vectors of a point changes nothing.
+    CKA does not change if the vectors of a point are rotated or scaled.
 
     Parameters
     ----------
     vectors
         (token, feature) of each point.
     each
-        Maps a function over pairs of points: `map`, or that of a pool.
+        Maps a function over pairs of points: `map`, or a pool's `map`.
 
     Returns
     -------
@@ -61,8 +61,8 @@ def _squared_product(own: Floats, other: Floats) -> float:
 def explained_share(vectors: Floats, group: NDArray[np.integer]) -> float:
     """Share of the variance between groups, epsilon squared (Kelley 1935): 1 - (within / (n - k)) / (total / (n - 1)).
 
-    Sums of squares are over all features. Random groups give 0 on average, however many: single values may be slightly
-    negative. NaN for fewer than two groups, where each token is its own group, and where nothing varies.
+    Sums of squares are over all features. Random groups give 0 on average, for any number of groups: single values may be
+    slightly negative. NaN for fewer than two groups, where each token is its own group, and where all vectors are equal.
 
     Parameters
     ----------

@@ -1,14 +1,14 @@
-"""Why a head attends there: position, word, or context. Two tables of a head, the parts of its logits, and its dictionary.
+"""Position, word and context in the attention of a head: its two tables, the parts of its logits, and its dictionary.
 
 Every query and key is a mean + the part of its position + the part of its wordpiece + a rest, its context (after Song and
-Zhong 2023, arXiv 2310.04861, who decompose hidden states). The position's part is the mean of the vectors there, less the
-mean of all; the wordpiece's part is the mean of what is left at its occurrences. Both are shrunk towards 0, and 0 where nothing
-was seen. Positions that only special tokens have are 0: their part is that of the special token as a wordpiece.
+Zhong 2023, arXiv 2310.04861, who decompose hidden states). The position's part is the mean of the vectors at the position, minus
+the mean of all; the wordpiece's part is the mean of the remainder at its occurrences. Both are shrunk towards 0, and are 0 without
+occurrences. Positions with only special tokens have part 0: the part of the special token as a wordpiece covers them.
 
-From the parts follow two rules of a head, its tables, and a model without context: position and word.
+The parts give two rules of a head, its tables, and a model without context: position and word.
 
-The dictionary of a head says which wordpieces, positions and distances its tables bring together most, in logits. A logit is compared with
-that of the same query and an average key: the softmax ignores what all keys of a query have in common. The parts are those of
+The dictionary of a head lists pairs of wordpieces, positions and distances with the largest logits by its tables. A logit is compared with
+the logit of the same query and an average key: the softmax ignores a term that all keys of a query share. The parts are those of
 `logit_parts`, without the context: word (m + T).T, position (m + P).P, and position and word, T.P and P.T.
 """
 
@@ -26,19 +26,19 @@ from store.kernels.bias import AttentionBias
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-#: Added to the number of occurrences of a position, and of a wordpiece, before sums are divided by it.
+#: Numbers that are added to the occurrences of a position, and of a wordpiece, before sums are divided by them.
 POSITION_SHRINKAGE, WORD_SHRINKAGE = 1, 3
-#: Parts of a logit, which sum to it. The constants are the same for all keys of a query: the softmax ignores them.
+#: Parts of a logit, whose sum is the logit. The constants are equal for all keys of a query: the softmax ignores them.
 PARTS = ("position", "word", "position and word", "context", "constants")
 Floats = NDArray[np.float32]
-#: How often one wordpiece, or one position, is listed at most on either side.
+#: Most entries of one wordpiece, or one position, in a list, as query and as key.
 MOST_OF_ONE = 2
-#: Distances in tokens, on both sides.
+#: Largest distance in tokens, on both sides.
 FARTHEST = 10
 
 
 class TokenRows(NamedTuple):
-    """Tokens of whole sentences, one after the other: (token,), and the tokens of each sentence (sentence,)."""
+    """Tokens of whole sentences, one after the other: (token,); number of tokens of each sentence: (sentence,)."""
 
     token_id: NDArray[np.integer]
     position: NDArray[np.integer]
@@ -48,7 +48,7 @@ class TokenRows(NamedTuple):
 
 @dataclass(frozen=True)
 class HeadTables:
-    """Parts of the queries and keys of some heads. The last row of a table is 0, for what was not seen.
+    """Parts of the queries and keys of some heads. The last row of a table is 0, for positions and wordpieces that were not seen.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class HeadTables:
     word
         (role, head, type, channel).
     sink
-        Sink score (head, type): how much more a wordpiece gets than other keys of its sentence from the mean query, in logits.
+        Sink score (head, type): mean logit of a wordpiece under the mean query of its sentence, minus the mean logit there.
     """
 
     token_ids: NDArray[np.int64]
@@ -77,7 +77,7 @@ class HeadTables:
         )
 
     def of_types(self, token_ids: NDArray[np.integer]) -> "HeadTables":
-        """With rows of these wordpieces alone, ascending: (type,)."""
+        """The tables with rows of only these wordpieces, ascending: (type,)."""
         rows = self.types(token_ids)
         known = rows[rows < len(self.token_ids)]
         kept = np.append(known, len(self.token_ids))
@@ -107,7 +107,7 @@ class HeadTables:
 
 
 class TableSums:
-    """Sums of queries and keys, to which whole sentences are added; their size depends on the wanted wordpieces alone.
+    """Sums of queries and keys, to which whole sentences are added; their size depends only on the number of wordpieces.
 
     Parameters
     ----------
@@ -151,9 +151,9 @@ class TableSums:
         self._words += np.bincount(tokens.position[tokens.is_word], minlength=len(self._words))
 
     def _more_than_others(self, vectors: Floats, means: Floats, sentence: NDArray[np.intp]) -> Floats:
-        """Logit (token, head) of every key under the mean query of its sentence, less the mean logit there.
+        """Logit (token, head) of every key under the mean query of its sentence, minus the sentence's mean logit.
 
-        From vectors (token, query and key, channel), and their means in each sentence (sentence, query and key, channel).
+        `vectors` (token, query and key, channel); `means` are their means in each sentence (sentence, query and key, channel).
         """
         heads, channels = self._shape
         mean_query, mean_key = means[:, :heads], means[:, heads:]
@@ -162,7 +162,7 @@ class TableSums:
         return (logits - average[sentence]) / np.float32(channels**0.5)
 
     def tables(self) -> HeadTables:
-        """The tables of what has been added."""
+        """The tables from all added sentences."""
         heads, channels = self._shape
         tokens = max(1.0, self._seen.sum())
         mean = self._by_position.sum(axis=0) / tokens
@@ -186,7 +186,7 @@ class TableSums:
 
 
 def _indicator(groups: NDArray[np.integer], tokens: NDArray[np.integer], shape: tuple[int, int]) -> "csr_matrix":
-    """Sparse (group, token): 1 where a token is of a group. Its product with vectors sums them by group."""
+    """Sparse matrix (group, token), 1 where a token is in a group; its product with vectors sums them by group."""
     from scipy.sparse import csr_matrix
 
     return csr_matrix((np.ones(len(groups), np.float32), (groups, tokens)), shape=shape)
@@ -203,7 +203,7 @@ def table_logits(tables: HeadTables, token_id: NDArray[np.integer]) -> Floats:
 def static_logits(
     tables: HeadTables, token_id: NDArray[np.integer], position: NDArray[np.integer], bias: AttentionBias | None = None
 ) -> Floats:
-    """Logits of position and word together, and of what a model adds, without context: (head, query_token, key_token)."""
+    """Logits of position and word, with the model's bias, without context: (head, query_token, key_token)."""
     of_position, of_word = tables.parts(token_id, position)
     query, key = tables.mean[:, :, None] + of_position + of_word
     logits = _scaled(query, key)
@@ -223,8 +223,8 @@ def logit_parts(
 
     With m, P, T and R the mean, the parts of position and word, and the rest, of queries (left) and keys (right):
     position (m + P).P, word (m + T).T, position and word P.T + T.P, context (m + P + T).R + R.(P + T + R), and
-    constants (m + P + T + R).m, which are equal for all keys of a query. A bias by distance is of the position; what it takes from
-    queries and keys is of the position, too, as far as it is that of m + P, else of position and word (T) or of the context (R).
+    constants (m + P + T + R).m, which are equal for all keys of a query. A bias by distance belongs to part position; its
+    products with m + P belong to position too, its products with T to position and word, and with R to context.
 
     Parameters
     ----------
@@ -233,9 +233,9 @@ def logit_parts(
     token_id, position
         (token,).
     bias
-        What the model adds to the logits of these heads.
+        Bias that the model adds to the logits of these heads.
     rows
-        Which queries, by position in the sentence; None for all, which of a long sentence are many.
+        Positions of the queries in the sentence; None for all.
 
     Returns
     -------
@@ -275,10 +275,10 @@ def _scaled(query: Floats, key: Floats) -> Floats:
 
 @dataclass
 class VarianceShares:
-    """Share that each part has of the variance of a head's logits within rows, over sentences that are added.
+    """Share of each part in the variance of a head's logits within rows, over added sentences.
 
     The share of a part is the sum of (part - its mean in the row) (logit - its mean in the row) over the same sum of the logit with
-    itself: the shares of all parts sum to 1, that of the constants is 0, and one may be negative.
+    itself. The shares of all parts sum to 1; the share of the constants is 0, and shares may be negative.
     """
 
     heads: int
@@ -299,13 +299,13 @@ class VarianceShares:
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """(part, head); NaN where all keys have the same logit."""
+        """Shares (part, head); NaN where all keys have the same logit."""
         total = self._sums.sum(axis=0)
         return np.divide(self._sums, total, out=np.full(self._sums.shape, np.nan), where=total > 0)
 
 
 class Strongest(NamedTuple):
-    """Pairs with the largest logits, the largest first: rows of the queries and of the keys, logits, sentences that have both: (pair,)."""
+    """Pairs (pair,) with the largest logits, the largest first: row of the query and of the key, logit, number of sentences with both."""
 
     query: NDArray[np.int64]
     key: NDArray[np.int64]
@@ -316,18 +316,18 @@ class Strongest(NamedTuple):
 def strongest_pairs(
     query: Vectors, key: Vectors, key_count: NDArray[np.integer], sentences: "csr_matrix", *, least: int, listed: int
 ) -> Strongest:
-    """The pairs with the largest logits above those of an average key, of pairs that enough sentences have; only positive ones.
+    """Pairs with the largest logits above an average key's, among pairs in enough sentences; only positive differences.
 
     Parameters
     ----------
     query, key
         Parts of queries (query, channel) and of keys (key, channel).
     key_count
-        How often each key occurs: (key,).
+        Number of occurrences of each key: (key,).
     sentences
-        How many sentences have both: (query, key).
+        Number of sentences with both: (query, key).
     least, listed
-        Sentences that a pair has at least, and pairs at most.
+        Least sentences of a pair, and most pairs.
     """
     pairs = sentences.tocoo()
     enough = pairs.data >= least
@@ -352,16 +352,16 @@ def strongest_pairs(
 def offset_logits(
     query: Vectors, key: Vectors, words: NDArray[np.integer], added: Vectors | None = None
 ) -> NDArray[np.float64]:
-    """Mean logit of a key at each distance above that of an average word of the sentence: (offset,) from -10 to 10; NaN where none is.
+    """Mean logit of a key at each distance minus an average word's in the sentence: (offset,) from -10 to 10; NaN without such keys.
 
     Parameters
     ----------
     query, key
         Parts of queries and keys by position: (position, channel); position 0 is a special token.
     words
-        Words of each sentence, which stand at positions 1, 2, ...: (sentence,).
+        Number of words of each sentence, at positions 1, 2, ...: (sentence,).
     added
-        What the model adds to logits between positions: (query_position, key_position).
+        Bias that the model adds to logits between positions: (query_position, key_position).
     """
     last = query.shape[0] - 1
     logits = (query @ key.T).astype(np.float64) / query.shape[-1] ** 0.5

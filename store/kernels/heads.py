@@ -1,4 +1,4 @@
-"""Heads beside each other: divergence in one model and between two, partners, the stress of a map, labels, nearest heads, an order (Clark et al. 2019)."""
+"""Comparison of heads: divergence in one model and between two, partners, stress of a map, labels, nearest heads, order (Clark 2019)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from store.kernels.statistics import even_entropies
 
 #: Share of each row that is spread evenly over the keys, as in Clark's code, so that no weight is 0.
 SMOOTHING = 0.001
-#: Weights of a head that are processed together: with those of all other heads they fit into the cache of a core.
+#: Weights of a head that are processed together: with the weights of all other heads they fit into the cache of a core.
 TILE = 4096
 #: Largest possible divergence of two rows, in nats.
 LARGEST_DIVERGENCE = float(np.log(2))
@@ -43,7 +43,7 @@ def divergence_sums(patterns: AnyArray, *, tile: int = TILE) -> AnyArray:
 
 
 def divergence_between(patterns: AnyArray, others: AnyArray, *, tile: int = TILE) -> AnyArray:
-    """Jensen-Shannon divergence of each head from each head of another model, sum over queries: as `divergence_sums`.
+    """Jensen-Shannon divergence of each head from each head of another model, sum over queries; see `divergence_sums`.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def divergence_between(patterns: AnyArray, others: AnyArray, *, tile: int = TILE
 
 
 def partners(divergence: ArrayLike) -> NDArray[np.intp]:
-    """The other head of each head: pairs with the least sum of divergences (Hungarian assignment, Kuhn 1955).
+    """Partner of each head among other heads, with the least sum of divergences (Hungarian assignment, Kuhn 1955).
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def partners(divergence: ArrayLike) -> NDArray[np.intp]:
 
     Returns
     -------
-    (head,), each other head at most once; -1 for heads without one, where there are more heads than other heads.
+    (head,), each other head at most once; -1 for heads without a partner, where there are more heads than other heads.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -125,7 +125,7 @@ def map_stress(divergence: NDArray[np.floating], place: NDArray[np.floating]) ->
 
 
 def _above_diagonal(weights: AnyArray) -> AnyArray:
-    """Divergence in bits of each head (head, weight) from the heads after it; 0 elsewhere."""
+    """Divergence in bits (head, head) of each head of weights (head, weight) from later heads; 0 elsewhere."""
     own, halves = _negative_entropy(weights), weights / 2
     bits = as_float(np.zeros((len(weights), len(weights))), like=weights)
     for head in range(len(weights) - 1):
@@ -154,9 +154,9 @@ def _negative_entropy(weights: AnyArray) -> AnyArray:
     return xp.einsum("hw,hw->h", weights, xp.log2(weights))
 
 
-#: A head is broad above this share of the entropy of uniform attention: Clark's 3.8 nats of 4.78 in their texts.
+#: A head is broad above this share of the entropy of uniform attention: Clark's 3.8 nats, of 4.78 for their texts.
 BROAD = 0.795
-#: Statistic and threshold of each label, as a share of the largest possible value in the sentences.
+#: Label -> its statistic and threshold, as a share of the largest possible value in the sentences.
 THRESHOLDS: Mapping[str, tuple[str, float]] = {
     "next": ("to_next", 0.5),
     "previous": ("to_previous", 0.5),
@@ -166,7 +166,7 @@ THRESHOLDS: Mapping[str, tuple[str, float]] = {
     "[SEP]": ("to_sep", 0.6),
     "punctuation": ("to_punctuation", 0.6),
 }
-#: Labels with their rules, in Clark's order: where several hold, the last counts.
+#: Label -> its rule, in Clark's order: where several rules hold, the last counts.
 LABELS: Mapping[str, str] = {
     "next": "more than 50% of its attention goes to the next token, the last token is not counted: nothing follows it",
     "previous": "more than 50% of its attention goes to the previous token, the first token is not counted: nothing precedes it",
@@ -179,7 +179,7 @@ LABELS: Mapping[str, str] = {
 
 
 class NearHead(NamedTuple):
-    """A head and its divergence from another in nats per token."""
+    """A head and its divergence from a given head in nats per token."""
 
     layer: int
     head: int
@@ -198,7 +198,7 @@ def head_labels(
     lengths
         Tokens of each sentence (sentence,): in short sentences entropy is smaller, and more queries lack a neighbour.
     masks
-        Which keys a query sees: of each layer, or of one for all.
+        Masks of the layers, or one mask for all.
 
     Returns
     -------
@@ -215,14 +215,14 @@ def head_labels(
 
 
 def nearest_heads(mean_divergence: ArrayLike, layer: int, head: int, count: int) -> list[NearHead]:
-    """Heads with the smallest divergence from one head, nearest first, of equal ones the first.
+    """Heads with the smallest divergence from a head, nearest first; ties by layer and head.
 
     Parameters
     ----------
     mean_divergence
         (layer, head, other_layer, other_head), nats per token.
     layer, head
-        The one head, 0-based.
+        The given head, 0-based.
     count
         Number of heads; fewer where the model has fewer.
     """

@@ -1,6 +1,6 @@
-"""The numbers that a tree of HeadVis holds of a head: six metrics, the largest weight of a sentence, the strongest keys of a query.
+"""Numbers of a head in a tree of HeadVis: six metrics, the largest weight of a sentence, the strongest keys of a query.
 
-By the definitions of Neuronpedia's pipeline (Luger, Kamath et al. 2026). Every mean is over the queries of all sentences together: a long
+Definitions follow Neuronpedia's pipeline (Luger, Kamath et al. 2026). Every mean is over the queries of all sentences together: a long
 sentence weighs more, where `store.kernels.statistics` weighs sentences equally. Special tokens and the first token count, padding never does.
 """
 
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from store.kernels.statistics import entropy
 
-#: Weights below it add nothing to the induction score.
+#: Least weight that counts in the induction score.
 INDUCED = 0.01
-#: Keys of a query that are kept at most, the weight that each needs, and digits of a weight.
+#: Most keys of a query that are kept, their least weight, and digits of a weight.
 KEPT_KEYS, KEPT_WEIGHT, DIGITS = 8, 0.005, 4
-#: Every metric of a tree: what it means.
+#: Metric of a tree -> its meaning.
 METRICS: Mapping[str, str] = {
     "self_attention_score": "Mean weight of a query on its own token.",
     "prev_token_score": "Mean weight of a query on the token before it, over the queries that have one.",
@@ -28,11 +28,11 @@ METRICS: Mapping[str, str] = {
 
 
 class MetricSums:
-    """The sums that the metrics of some heads are made of; rows of patterns are added, of as many queries at once as there is room for."""
+    """Sums for the metrics of some heads, to which rows of patterns are added, any number of queries at a time."""
 
     def __init__(self, heads: int) -> None:
         self._sums = np.zeros((len(METRICS), heads))
-        self._queries = np.zeros(3)  # all, those after another token, those whose token was there before
+        self._queries = np.zeros(3)  # queries: all, those after another token, those whose token occurred before
 
     def add(self, weights: NDArray[np.floating], pieces: NDArray[np.integer], first: int = 0) -> None:
         """Add rows of the pattern of a sentence.
@@ -44,7 +44,7 @@ class MetricSums:
         pieces
             Token id of every token of the sentence: (key_token,).
         first
-            Position of the first of the queries.
+            Position of the first query.
         """
         row = np.arange(weights.shape[1])
         query, key = first + row, np.arange(len(pieces))
@@ -64,7 +64,7 @@ class MetricSums:
 
     @property
     def metrics(self) -> NDArray[np.float64]:
-        """(metric, head) in the order of `METRICS`; NaN where no query counts."""
+        """Metrics (metric, head) in the order of `METRICS`; NaN where no query counts."""
         every, after, repeated = self._queries
         queries = np.array([every, after, every, every, every, repeated])[:, None]
         means = np.where(queries > 0, self._sums / np.maximum(queries, 1), np.nan)
@@ -77,13 +77,13 @@ def _total(weights: NDArray[np.floating]) -> NDArray[np.float64]:
 
 
 def largest_weight(weights: NDArray[np.floating], first: int = 0) -> NDArray[np.floating]:
-    """Largest weight of each head (head,) without the first token, as query or key; 0 without others. Arguments as of `MetricSums.add`."""
+    """Largest weight of each head (head,) without the first token as query or key; 0 without other tokens. See `MetricSums.add`."""
     others: NDArray[np.floating] = weights[:, max(0, 1 - first) :, 1:].max(axis=(1, 2), initial=0)
     return others
 
 
 class StrongestKeys(NamedTuple):
-    """The keys of queries with most weight, query after query, each by position: arrays (pair,)."""
+    """Keys with the largest weights of each query, query after query: positions of query and key, and weight (pair,)."""
 
     query: NDArray[np.int64]
     key: NDArray[np.int64]
@@ -91,7 +91,7 @@ class StrongestKeys(NamedTuple):
 
 
 def strongest_keys(weights: NDArray[np.floating]) -> StrongestKeys:
-    """At most `KEPT_KEYS` keys of each query with a weight of at least `KEPT_WEIGHT`, of the pattern of a head (query_token, key_token)."""
+    """At most `KEPT_KEYS` keys of each query, with weights of at least `KEPT_WEIGHT`, in a head's pattern (query_token, key_token)."""
     strongest = np.sort(np.argsort(-weights, axis=1, kind="stable")[:, :KEPT_KEYS], axis=1)
     row, place = np.nonzero(np.take_along_axis(weights, strongest, axis=1) >= KEPT_WEIGHT)
     key = strongest[row, place]

@@ -5,13 +5,13 @@ Poisson(1), independently of all others: sentences can be added as they come, an
 "Estimating uncertainty for massive data streams", section 2). With many sentences this is Efron's bootstrap, whose counts
 are multinomial.
 
-From sums alone, where the statistics of the sentences are not stored: the mean over n sentences has the variance of a
-sentence's mean over n (the linearisation of a ratio of two sums, as n is itself drawn: Cochran 1977, section 6.4). With as
-many sentences as such stores have its distribution is normal.
+From sums alone, where the statistics of the sentences are not stored: the variance of the mean over n sentences is the
+variance of a sentence's mean, divided by n (the linearisation of a ratio of two sums, as n is itself drawn: Cochran 1977,
+section 6.4). Such stores have so many sentences that the mean is normally distributed.
 
-The means of the sentences themselves are over the rows of every source, for values of many heads at once. Sources overlap: a
-word is a row of `all`, of `word` and of `other`. Rows of the same sources are summed once, and the sums of a source are added
-up from these. Summing each source by itself took three times as long.
+The mean of a sentence is over its rows of a source, for values of many heads at once. Sources overlap: a
+word is a row of `all`, of `word` and of `other`. Rows of the same sources are summed once, and a source's sum is the total of such
+sums. Summing each source by itself took three times as long.
 """
 
 from typing import NamedTuple
@@ -25,23 +25,23 @@ from store.kernels import AnyArray, namespace
 REPLICATES = 500
 #: Percentiles of the ends of a 95% interval.
 PERCENTILES = (2.5, 97.5)
-#: Standard deviations of a normal distribution around its mean that hold 95%.
+#: Standard deviations on each side of the mean of a normal distribution that contain 95%.
 DEVIATIONS = 1.959964
-#: Bytes of float32 values that are summed at once: they stay in the cache of a core.
+#: Most bytes of float32 values that are summed at once: they stay in the cache of a core.
 AT_ONCE = 1 << 20
-#: float16 has an exponent of 5 bits and a bias of 15, float32 one of 8 and 127.
+#: Conversion of float16 (exponent of 5 bits with a bias of 15) to float32 (8 bits, 127) by bits.
 MANTISSA_SHIFT, EXPONENT_SHIFT, SMALLEST_INFINITE = np.uint32(13), np.float32(2.0 ** (127 - 15)), 0x7C00
 
 
 class Segments(NamedTuple):
-    """Rows of one source in consecutive sentences, of which some may have no such rows.
+    """Rows of one source in consecutive sentences, some of which may have no such rows.
 
     Attributes
     ----------
     rows
         Ascending indices on the token axis: (row,).
     start, size
-        Start among `rows` and number of rows of each sentence that has any: (present,).
+        Start among `rows`, and number of rows, of each sentence with rows: (present,).
     sentences
         Indices of these sentences: (present,).
     """
@@ -79,7 +79,7 @@ def find_segments(rows: NDArray[np.bool_], lengths: NDArray[np.integer]) -> Segm
 def draw_counts(seed: int, block: int, sentences: int) -> NDArray[np.float64]:
     """Counts of the sentences of a block in each replicate, drawn from Poisson(1).
 
-    The same for every layer, head and statistic; for a seed and a block always the same bits.
+    Counts are the same for every layer, head and statistic; a seed and a block always give the same bits.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class Replicates:
         self.sums[layer, source] += means @ counts
 
     def count_all(self, present: NDArray[np.bool_], counts: NDArray[np.floating]) -> None:
-        """As `count` for all sources at once; `present`: which sentences have rows of each (source, sentence)."""
+        """See `count`, for all sources at once; `present`: whether a sentence has rows of a source (source, sentence)."""
         self.counts += present.astype(counts.dtype) @ counts
         self.sentences += present.sum(axis=1)
 
@@ -130,9 +130,9 @@ class Replicates:
         counts: NDArray[np.float32],
         of_source: NDArray[np.integer],
     ) -> None:
-        """Add means of one statistic (mean, layer, head, sentence), 0 where a sentence has no such rows.
+        """Add means of one statistic (mean, layer, head, sentence), 0 where a sentence has no rows of the source.
 
-        `of_source` (source,): which of the means is that of each source; sources with the same rows share one.
+        `of_source` (source,): index of each source's mean; sources with the same rows share a mean.
         """
         sums = (means.reshape(-1, means.shape[-1]) @ counts).reshape(*means.shape[:-1], REPLICATES)
         for source, mean in enumerate(of_source):
@@ -150,7 +150,7 @@ class Replicates:
         return self._mean_of_heads().interval()[..., 0]
 
     def difference_interval(self, other: "Replicates") -> NDArray[np.float64]:
-        """95% percentile intervals of the means minus those of `other`, which has the same draws of the same sentences.
+        """95% percentile intervals of the means minus the means of `other`, which has the same draws of the same sentences.
 
         Returns
         -------
@@ -159,11 +159,11 @@ class Replicates:
         return self._percentiles(other)
 
     def layer_difference_interval(self, other: "Replicates") -> NDArray[np.float64]:
-        """As `difference_interval`, of the mean over heads: (bound, source, statistic, layer)."""
+        """See `difference_interval`, for the mean over heads: (bound, source, statistic, layer)."""
         return self._mean_of_heads().difference_interval(other._mean_of_heads())[..., 0]
 
     def _mean_of_heads(self) -> "Replicates":
-        """Those of one head, the mean of all."""
+        """Replicates of the mean over heads, as a single head."""
         sums: NDArray[np.floating] = self.sums.mean(axis=3, keepdims=True)
         layers, sources, statistics, _, _ = sums.shape
         mean = Replicates(sources=sources, statistics=statistics, layers=layers, heads=1)
@@ -187,12 +187,12 @@ class Replicates:
 
 
 class ShareReplicates:
-    """Shares of items, such as word pairs, in every replicate, to which the items of more sentences are added.
+    """Shares of items, such as word pairs, in every replicate, to which items of sentences are added.
 
     Parameters
     ----------
     shape
-        Of the numbers of one item.
+        Shape of the numbers of one item.
     """
 
     def __init__(self, shape: tuple[int, ...]) -> None:
@@ -203,9 +203,9 @@ class ShareReplicates:
     def add(
         self, values: NDArray[np.bool_ | np.integer], sentence: NDArray[np.integer], counts: NDArray[np.floating]
     ) -> None:
-        """Add items with their values (..., item), sentences (item,) and the counts (sentence, replicate) of these.
+        """Add items with their values (..., item), their sentences (item,), and the counts of sentences (sentence, replicate).
 
-        All items of a sentence are added at once. They are summed first: of whole numbers float32 loses nothing below 2^24.
+        All items of a sentence are added at once. They are summed first: float32 is exact for whole numbers below 2^24.
         """
         order = np.argsort(sentence, kind="stable")
         present, start, size = np.unique(sentence[order], return_index=True, return_counts=True)
@@ -213,7 +213,7 @@ class ShareReplicates:
         self.sentences += len(present)
         if len(present):
             sums = np.add.reduceat(values[..., order], start, axis=-1, dtype=np.float32)
-            # One product of two matrices: numpy would multiply a stack of them one by one.
+            # One product of two matrices: numpy would multiply a stack of matrices one by one.
             self.sums += (sums.reshape(-1, len(present)) @ drawn).reshape(self.sums.shape)
             self.items += size.astype(np.float32) @ drawn
 
@@ -226,7 +226,7 @@ class ShareReplicates:
 
 
 def squared_sums(statistics: AnyArray, weights: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """Sums over sentences of the squared mean over the rows of a source, and of the square of its mean over heads.
+    """Sums over sentences of a sentence's squared mean over the rows of a source, and of the square of its mean over heads.
 
     Parameters
     ----------
@@ -251,14 +251,14 @@ def squared_sums(statistics: AnyArray, weights: AnyArray) -> tuple[AnyArray, Any
 def interval_of_sums(
     sums: NDArray[np.number], squares: NDArray[np.number], counts: NDArray[np.number]
 ) -> NDArray[np.float64]:
-    """95% intervals of means over sentences. No statistic is negative, and no end of an interval is.
+    """95% intervals of means over sentences. Statistics and ends of intervals are never negative.
 
     Parameters
     ----------
     sums, squares
-        Sums over sentences of their means, and of the squares of these: (source, ...).
+        Sums over sentences of their means, and of the squared means: (source, ...).
     counts
-        Sentences that have rows of a source: (source,).
+        Number of sentences with rows of a source: (source,).
 
     Returns
     -------
@@ -266,25 +266,25 @@ def interval_of_sums(
     """
     count = np.where(counts > 1, counts, np.nan).reshape(-1, *[1] * (sums.ndim - 1))
     mean = sums / count
-    # Where all sentences agree, rounding may leave less than nothing.
+    # Where all sentences agree, rounding may make the variance negative.
     variance = np.maximum(squares / count - mean * mean, 0) / (count - 1)
     reach = DEVIATIONS * np.sqrt(variance)
     return np.stack([np.maximum(mean - reach, 0), mean + reach])
 
 
 class Kind(NamedTuple):
-    """Rows that are rows of the same sources.
+    """Rows that belong to the same sources.
 
     Attributes
     ----------
     means
-        Which of the distinct means they count in: (mean,) of bool.
+        Whether the rows count in each distinct mean: (mean,) of bool.
     place
-        Their place in the order of `SentenceRows`.
+        Slice of the rows in the order of `SentenceRows`.
     starts
-        Start of each sentence in that place: (sentence,).
+        Start of each sentence in this slice: (sentence,).
     absent
-        Sentences without such rows, which have one row of another kind in their place instead.
+        Sentences without rows of this kind, which have one row of another kind as a placeholder.
     """
 
     means: NDArray[np.bool_]
@@ -299,11 +299,11 @@ class SentenceRows(NamedTuple):
     Attributes
     ----------
     order
-        Indices of the rows, some of them several times: (place,).
+        Indices of the rows, some of which occur several times: (place,).
     kinds
-        Where those of each kind are.
+        The kinds, with the places of their rows.
     of_source
-        Which of the distinct means is that of each source: sources with the same rows share one, (source,).
+        Index of each source's mean among the distinct means: (source,); sources with the same rows share a mean.
     sizes
         Number of rows of each distinct mean in each sentence: (mean, sentence).
     sentences
@@ -317,7 +317,7 @@ class SentenceRows(NamedTuple):
     sentences: NDArray[np.intp]
 
     def means(self, values: NDArray[np.floating], at_once: int = AT_ONCE) -> NDArray[np.float32]:
-        """Mean over the rows of each distinct mean in each sentence, 0 where it has none.
+        """Each distinct mean in each sentence, 0 where the sentence has no such rows.
 
         Parameters
         ----------
@@ -337,7 +337,7 @@ class SentenceRows(NamedTuple):
         floats = np.empty(taken.shape, np.float32)
         for start in range(0, len(flat), step):
             own = flat[start : start + step]
-            # `clip` as `raise` would copy; new arrays in every step would cost as much as the sums, in pages of memory.
+            # `clip`, as `raise` would copy; new arrays in every step would take as long as the sums, for new pages of memory.
             own.take(self.order, axis=-1, out=taken[: len(own)], mode="clip")
             self._add(sums[:, start : start + step], as_float32(taken[: len(own)], floats[: len(own)]))
         sums /= np.maximum(self.sizes, 1).astype(np.float32)[:, None]
@@ -359,7 +359,7 @@ def order_rows(sources: NDArray[np.bool_], sentence: NDArray[np.integer]) -> Sen
     Parameters
     ----------
     sources
-        Whether each row is one of each source: (source, row).
+        Whether each row belongs to each source: (source, row).
     sentence
         Index of the sentence of each row, ascending: (row,).
     """
@@ -382,16 +382,16 @@ def order_rows(sources: NDArray[np.bool_], sentence: NDArray[np.integer]) -> Sen
 def _with_all_sentences(
     rows: NDArray[np.intp], sentence: NDArray[np.integer], lengths: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Rows with one more for each sentence that has none, the start of each sentence, and the sentences that have none."""
+    """Rows with a placeholder for each sentence without rows, the start of each sentence, and the sentences without rows."""
     absent = np.flatnonzero(lengths == 0)
-    # `reduceat` gives a sentence without rows the value of the next row; a column of its own is set to 0 in one go.
+    # `reduceat` gives a sentence without rows the value of the next row; a placeholder's value can be set to 0 at once.
     whole = np.insert(rows, np.searchsorted(sentence, absent), rows[0])
     starts = np.cumsum(np.maximum(lengths, 1)) - np.maximum(lengths, 1)
     return whole, starts, absent
 
 
 def as_float32(values: NDArray[np.floating], into: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Values in float32, written into an array. Not negative, finite ones in float16 by their bits: in half the time."""
+    """Write values into an array in float32. Non-negative, finite float16 values are converted by their bits, in half the time."""
     if values.dtype != np.float16 or not values.size or values.view(np.uint16).max() >= SMALLEST_INFINITE:
         into[...] = values
         return into

@@ -1,20 +1,20 @@
-"""Context mixing: how much of a token's vector comes from each token of its sentence, with norms and residuals counted.
+"""Context mixing: shares of a token's vector from each token of its sentence, with norms and residuals.
 
-The sum after the attention of a layer is, but for biases, which belong to no token, y_i = sum over tokens j of y_ij with
+The sum after the attention of a layer, without biases, which belong to no token, is y_i = sum over tokens j of y_ij with
 
     y_ij = sum over heads h of p_h(i,j) f_h(x_j), plus x_i where j = i,        f_h(x) = (x W_V + b_V) W_O of the head
 
 (Kobayashi et al. 2021, section 3). A norm that the residual runs through maps it to M y = gain (y - mean y), divided by a standard deviation
 that is the same for all j. GlobEnc (Modarressi et al. 2022, section 3) takes the norm after attention and the norm after the feed-forward
-network, whose own output it leaves out: the matrix of a layer is |M y_ij| with each row divided by its sum, so that deviations cancel.
+network, but not the output of this network: the matrix of a layer is |M y_ij| with each row divided by its sum: deviations cancel.
 
 With a = p(i,j) of all heads, |M y_ij|^2 = a G_j a', plus 2 a c_j' + q_j where j = i, where G_j holds the inner products of M f_h(x_j), c_j
-those with M x_j, and q_j = |M x_j|^2. These products of a token are H (H + 1) / 2 + H + 1 numbers, from which the matrix of any pattern follows.
+their products with M x_j, and q_j = |M x_j|^2. A token has H (H + 1) / 2 + H + 1 such products, which give the matrix of any pattern.
 
 A mixing ratio is the share of a token's vector that an attention block takes from other tokens (Kobayashi et al. 2021).
 The output of the block for token i is the sum over heads and tokens j of p(i,j) f(x_j); the residual connection adds
-x_i. The terms j = i and the residual are preserved, the others are mixed in (section 3). With f(x) = (x W_V + b_V) W_O
-the whole sum is one product and its own part another: nothing of size (token, token, feature) is needed. The bias of
+x_i. The terms j = i and the residual are preserved, the other terms are mixed in (section 3). With f(x) = (x W_V + b_V) W_O
+the whole sum is one product and the token's own part another: no array (token, token, feature) is needed. The bias of
 the output projection belongs to neither part.
 """
 
@@ -30,27 +30,27 @@ from store.schema.model import RATIOS
 
 
 def count_products(heads: int) -> int:
-    """How many inner products a token has in a layer of so many heads."""
+    """Number of inner products of a token in a layer of `heads` heads."""
     return heads * (heads + 1) // 2 + heads + 1
 
 
 @dataclass(frozen=True)
 class ResidualNorms:
-    """The norms of a layer that its residual runs through, without their deviations.
+    """The norms of a layer that its residual passes, without their deviations.
 
     Attributes
     ----------
     gains
-        Gain of each norm (feature,), the first that is passed first; empty where norms stand beside the residual.
+        Gain of each norm (feature,), in the order in which the residual passes them; empty where it passes none.
     centred
-        Whether they take the mean off a vector.
+        Whether the norms subtract the mean of a vector.
     """
 
     gains: Sequence[AnyArray]
     centred: bool
 
     def through(self, vectors: AnyArray) -> AnyArray:
-        """Vectors (..., feature) as they are after the norms, but for the deviations."""
+        """Vectors (..., feature) after the norms, without division by deviations."""
         for gain in self.gains:
             vectors = (vectors - vectors.mean(-1)[..., None] if self.centred else vectors) * gain
         return vectors
@@ -58,16 +58,16 @@ class ResidualNorms:
 
 @dataclass(frozen=True)
 class ProductMap:
-    """What makes the inner products of a layer from the values of its heads and its input.
+    """Matrices that map the values of a layer's heads and its input to the layer's inner products.
 
     Attributes
     ----------
     norms
-        Those that the residual runs through.
+        Norms that the residual passes.
     heads
-        For each head h the products of its part of the output projection with those of the heads from h on: (channel, later head, channel).
+        For each head h, products of its part of the output projection with the parts of heads from h on: (channel, later head, channel).
     residual
-        From the input of the layer after the norms to its products with the parts of all heads: (feature, head and channel).
+        Maps the layer's input after the norms to its products with the parts of all heads: (feature, head and channel).
     """
 
     norms: ResidualNorms
@@ -76,7 +76,7 @@ class ProductMap:
 
     @classmethod
     def of(cls, output_weight: AnyArray, norms: ResidualNorms) -> "ProductMap":
-        """From the output projection (head, channel, feature): W_O of each head."""
+        """The map of a layer from its output projection (head, channel, feature), W_O of each head."""
         xp = namespace(output_weight)
         after = norms.through(output_weight)
         flat = after.reshape(-1, after.shape[-1])
@@ -92,7 +92,7 @@ class ProductMap:
 
 
 def mixing_products(value: AnyArray, layer_input: AnyArray, of_layer: ProductMap) -> AnyArray:
-    """Inner products of what a token may bring to any token: G, c and q of this module.
+    """Inner products of a token's contributions to any token: G, c and q of this module.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def mixing_products(value: AnyArray, layer_input: AnyArray, of_layer: ProductMap
     layer_input
         x, the input of the layer: (token, feature).
     of_layer
-        Made once for a layer.
+        Map of the layer, made once.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def mixing_matrix(pattern: AnyArray, products: AnyArray, queries: NDArray[np.int
     pattern
         p(i,j) of all heads: (head, query_token, key_token).
     products
-        `mixing_products` of the tokens: (key_token, product). A common factor changes nothing.
+        `mixing_products` of the tokens: (key_token, product). A common factor has no effect.
     queries
         Position of each query among the keys; None where queries are all tokens in order.
 
@@ -154,7 +154,7 @@ def mixing_matrix(pattern: AnyArray, products: AnyArray, queries: NDArray[np.int
 
 @lru_cache(maxsize=8)
 def _upper_triangle(heads: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows and columns of the products of heads: to find them took a quarter of the time of a short sentence."""
+    """Rows and columns of the products of heads, cached: to compute them took a quarter of the time of a short sentence."""
     return np.triu_indices(heads)
 
 
@@ -164,7 +164,7 @@ def roll_out(matrices: Iterable[AnyArray]) -> AnyArray:
     Parameters
     ----------
     matrices
-        (query_token, key_token) of each layer, first layer first, the residual in them.
+        (query_token, key_token) of each layer, first layer first, with the residual included.
 
     Returns
     -------
@@ -184,7 +184,7 @@ def layer_matrix(
     products: AnyArray = None,
     queries: NDArray[np.integer] | None = None,
 ) -> AnyArray:
-    """How much of each query's vector comes from each key in one layer, by a method of `store.schema.mixing.METHODS`.
+    """Share of each query's vector from each key in one layer, by a method of `store.schema.mixing.METHODS`.
 
     Parameters
     ----------
@@ -193,11 +193,11 @@ def layer_matrix(
     pattern
         (head, query_token, key_token).
     value_norm
-        Of the keys, for `norm`: (head, key_token).
+        Value norms of the keys, for `norm`: (head, key_token).
     products
-        Of the keys, for `globenc`: (key_token, product).
+        `mixing_products` of the keys, for `globenc`: (key_token, product).
     queries
-        As in `mixing_matrix`.
+        See `mixing_matrix`.
 
     Returns
     -------
@@ -239,14 +239,14 @@ def own_part(to_self: AnyArray, value: AnyArray, output_weight: AnyArray) -> Any
 def attended_part(pattern: AnyArray, value: AnyArray, output_weight: AnyArray) -> AnyArray:
     """Attention output of each token from all tokens: sum over heads and tokens j of p(i,j) f(x_j).
 
-    Computed in the precision of `own_part`: little may be left after subtracting it.
+    The precision is that of `own_part`, as their difference may be small.
 
     Parameters
     ----------
     pattern
         p(i,j) (..., head, query_token, key_token).
     value, output_weight
-        As in `own_part`.
+        See `own_part`.
 
     Returns
     -------
@@ -273,8 +273,8 @@ def mixing_ratios(
     residual
         x (..., token, feature), the input of the block.
     gain
-        gamma of the layer norm that follows (feature,), which takes the mean off a vector where it is `centred`. Its standard
-        deviation divides both parts and its bias belongs to neither: the ratio needs neither.
+        gamma of the following layer norm (feature,), which subtracts the mean of a vector if `centred`. Its standard deviation
+        divides both parts and its bias belongs to neither part, so the ratio depends on neither.
 
     Returns
     -------
@@ -294,7 +294,7 @@ def mixing_ratios(
 
 
 def _lengths(part: AnyArray, gain: AnyArray, centred: bool) -> tuple[AnyArray, AnyArray]:
-    """|part| and |(part - its mean over features) gain|, or |part gain|, each (..., token)."""
+    """Lengths |part| and |(part - its mean over features) gain|, or |part gain|, each (..., token)."""
     xp = namespace(part)
     squares = part - part.mean(axis=-1)[..., None] if centred else part * 1
     squares *= squares

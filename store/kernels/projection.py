@@ -1,12 +1,12 @@
-"""From queries and keys to a picture: normalise, fit on a sample, place all tokens by the same formula, align two pictures.
+"""Pictures of queries and keys: normalise, fit on a sample, place all tokens by the same formula, align two pictures.
 
-To normalise does not change attention, and lets distances agree with it. Attention is a softmax over keys: adding the same
-to all logits of a query changes nothing. k + a adds q.a to each; q c with k / c, and an extra coordinate that is 0 in all
-queries, change no logit. Shifting queries is not allowed: (q + b).k adds b.k, which differs between keys (AttentionViz,
+Normalisation does not change attention, and makes distances agree with it. Attention is a softmax over keys: a term that is
+added to all logits of a query has no effect. k + a adds q.a to each logit; q c with k / c, and an extra coordinate that is 0
+in all queries, change no logit. Shifting queries is not allowed: (q + b).k adds b.k, which differs between keys (AttentionViz,
 section 4).
 
-Formulas that normalise and that place tokens take numpy or torch arrays, the others numpy arrays. At the end is the fidelity of a
-picture: whether distance on screen agrees with attention.
+Formulas of normalisation and placement take numpy or torch arrays, others numpy arrays. The end of the file has the fidelity of a
+picture: how well distance on screen agrees with attention.
 """
 
 import numpy as np
@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from store.kernels import AnyArray, namespace
 
 Floats = NDArray[np.floating]
-#: Fitted points that `place_by_neighbours` averages.
+#: Number of fitted points that `place_by_neighbours` averages.
 NEIGHBOURS = 5
-#: Share of pairs, the nearest, that enter the weighted correlation (0.5% in the scaling experiments of AttentionViz).
+#: Share of pairs, the nearest ones, in the weighted correlation (0.5% in the scaling experiments of AttentionViz).
 NEAREST_SHARE = 0.005
 #: Smallest number of pairs for a correlation: two pairs always give 1 or -1.
 FEWEST_PAIRS = 200
-#: Neighbours that trustworthiness compares.
+#: Number of neighbours that trustworthiness compares.
 TRUSTED_NEIGHBOURS = 10
 
 
@@ -52,9 +52,9 @@ def normalized(
     Parameters
     ----------
     query, key, scale, shift
-        As in `moved`.
+        See `moved`.
     radius
-        As in `exact_mode`; None for no exact mode.
+        See `exact_mode`; None for no exact mode.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def sphere_centre(key: AnyArray) -> AnyArray:
     """Centre of the sphere that fits the keys best by least squares.
 
     |k|^2 = 2 k.centre + constant is linear in the unknowns. With keys on a sphere around the origin, the cosine ranks
-    them as attention does. Where keys lie in a subspace, the centre nearest to their mean is taken.
+    keys as attention does. Where keys lie in a subspace, the centre nearest to their mean is taken.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def weighted_correlation(dot: AnyArray, distance: AnyArray) -> tuple[AnyArray, A
     """Weighted correlation of dot product and distance over the nearest pairs; -1 is best.
 
     cov(x, y; w) / sqrt(cov(x, x; w) cov(y, y; w)) with w = (d - distance)^2 over pairs nearer than d, the 0.5% quantile
-    of all distances. AttentionViz chooses its scale by it.
+    of all distances. AttentionViz chooses its scale by this correlation.
 
     Parameters
     ----------
@@ -172,8 +172,8 @@ def fit_pca(points: Floats, *, components: int) -> tuple[Floats, Floats, Floats]
 
     Returns
     -------
-    Mean (feature), axes (component, feature), share of the variance on each axis (component), 0 where nothing varies. Axes that so few points
-    or features do not have are 0.
+    Mean (feature), axes (component, feature), share of the variance on each axis (component), 0 where nothing varies. Axes beyond the
+    number of points or features are 0.
     """
     from sklearn.decomposition import PCA
 
@@ -257,7 +257,7 @@ def place_by_neighbours(squared_distance: AnyArray, fitted: AnyArray) -> AnyArra
     squared_distance
         (..., point, neighbour), squared distances in head space to the nearest fitted points.
     fitted
-        (..., point, neighbour, component), their positions.
+        (..., point, neighbour, component), positions of these fitted points.
 
     Returns
     -------
@@ -271,7 +271,7 @@ def align(places: Floats, onto: Floats) -> Floats:
     """Shift, rotate or mirror, and scale a picture so that it lies as near as possible to another of the same tokens.
 
     Orthogonal Procrustes (Schoenemann 1966) about both means. The scale gives both pictures the same size about their
-    means; the scale of least squares shrinks a picture the more, the worse it fits, and the last of a chain to a dot.
+    means. The scale of least squares would shrink badly fitting pictures, and the last of a chain to a dot.
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ def screen_distance(query: Floats, key: Floats) -> Floats:
 
 
 def _squared_distance(query: Floats, key: Floats) -> Floats:
-    """Component by component: all differences at once would be several times as much memory."""
+    """Squared distances, component by component: all differences at once would take several times the memory."""
     square: Floats = np.zeros((*query.shape[:-1], key.shape[-2]), query.dtype)
     for component in range(query.shape[-1]):
         difference = query[..., :, None, component] - key[..., None, :, component]
@@ -314,7 +314,7 @@ def cosine_distance(query: Floats, key: Floats) -> Floats:
 
 
 def centred_ranks(values: Floats) -> Floats:
-    """Ranks along the last axis, equal values with their mean rank, minus their mean and divided by their length, else 0."""
+    """Ranks along the last axis (mean ranks for ties), centred and scaled to length 1; 0 where all values are equal."""
     order = np.argsort(values, axis=-1)  # not stable, which takes several times as long
     ranks = np.empty(values.shape)
     np.put_along_axis(ranks, order, np.arange(values.shape[-1], dtype=float), axis=-1)
@@ -351,7 +351,7 @@ def spearman(pattern: Floats, distance: Floats) -> Floats:
 def recall(pattern: Floats, distance: Floats, *, k: int) -> Floats:
     """Share of the k keys with the largest weights that are among the k nearest on screen, mean over queries.
 
-    Of a query with weights above 0 for fewer than k keys, as one that does not see more, it is that of so many.
+    For a query with fewer than k weights above 0, as under a mask, k is the number of such weights.
 
     Parameters
     ----------
@@ -381,7 +381,7 @@ def trustworthy(points: Floats, places: Floats, *, metric: str = "cosine") -> fl
     points
         Vectors, queries and keys together: (point, feature).
     places
-        Their positions on screen: (point, component).
+        Positions of the points on screen: (point, component).
     metric
         Distance between vectors, as scikit-learn names it.
 
@@ -398,17 +398,17 @@ def trustworthy(points: Floats, places: Floats, *, metric: str = "cosine") -> fl
     np.fill_diagonal(distance, -np.inf)
     np.fill_diagonal(square, np.inf)
     near = np.argpartition(square, count - 1, axis=1)[:, :count]
-    # How many are nearer, itself among them: no order of all neighbours is needed.
+    # Count nearer points, the point itself included: no full order of neighbours is needed.
     ranks = np.stack([(distance < np.take_along_axis(distance, own[:, None], 1)).sum(axis=1) for own in near.T])
     return trust_of_excess(np.clip(ranks - count, 0, None).sum(), points=len(places))
 
 
 def compared_neighbours(points: int) -> int:
-    """Neighbours of each of so many points that trustworthiness compares; 0 where there are too few points."""
+    """Number of neighbours of each point that trustworthiness compares; 0 for too few points."""
     return max(0, min(TRUSTED_NEIGHBOURS, (points - 1) // 2))
 
 
 def trust_of_excess(excess: float, *, points: int) -> float:
-    """Trustworthiness of so many points from the sum by which the ranks of their neighbours on screen are too high."""
+    """Trustworthiness of `points` points from `excess`, the total by which ranks of neighbours on screen are too high."""
     count = compared_neighbours(points)
     return float(1 - excess / (points * count * (2 * points - 3 * count - 1) / 2))

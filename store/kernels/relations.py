@@ -1,8 +1,8 @@
-"""What heads link: the word that each word attends to most, word pairs of a relation, mentions and their antecedents.
+"""Links by heads: the word that each word attends to most, word pairs of a relation, mentions and their antecedents.
 
-A relation is a set of directed word pairs within sentences; of a dependency label, from the dependent to its governor
-(Clark et al. 2019, section 4.2). Its pairs come from the grammar, from a pattern, or from a person. Mentions: section 4.3.
-The keys that a hypothesis of a reader names are counted with the weights of all words.
+A relation is a set of directed word pairs within sentences; for a dependency label, from the dependent to its governor
+(Clark et al. 2019, section 4.2). The pairs come from the grammar, a pattern, or a reader. Mentions: section 4.3.
+For a hypothesis of a reader, the keys that it names are compared with the weights of all words.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from store.kernels.intervals import PERCENTILES
 
-#: Numbers of a hypothesis -> what they say. "Named" are the keys that the hypothesis names for a query; only words count.
+#: Measure of a hypothesis -> its meaning. "Named" are the keys that the hypothesis names for a query; only words count.
 MEASURES: Mapping[str, str] = {
     "precision": "of the queries with named keys, the share whose most attended word is named",
     "recall": "of all queries, the share whose most attended word is named",
@@ -21,7 +21,7 @@ MEASURES: Mapping[str, str] = {
     "bias": "mean weight of the named keys over that of all words, mean over queries and sentences",
 }
 #: Counts of a sentence: queries whose most attended word is named, queries with named keys, all queries; sums of the smaller
-#: and of the larger weights; the bias, and whether it has one.
+#: and of the larger weights; the bias, and whether the sentence has one.
 _COUNTS = 7
 _HITS, _NAMED, _QUERIES, _SMALLER, _LARGER, _BIAS, _BIASED = range(_COUNTS)
 
@@ -68,14 +68,14 @@ def word_pattern(pattern: NDArray[np.float32], covers: NDArray[np.bool_]) -> NDA
 
 
 def strongest_words(pattern: NDArray[np.float32], real: NDArray[np.bool_]) -> StrongestWords:
-    """The word that each word attends to most, and the one that attends most to it; never itself, of equal ones the first.
+    """The other word that each word attends to most, and the other word that attends most to it; of ties the first.
 
     Parameters
     ----------
     pattern
         (head, sentence, query_word, key_word).
     real
-        (sentence, word), False where words pad a sentence.
+        (sentence, word), False for words that pad a sentence.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def strongest_words(pattern: NDArray[np.float32], real: NDArray[np.bool_]) -> St
     )
 
 
-#: When a head links a pair (from, to); words are compared with all others of the sentence.
+#: Direction -> condition for a head to link a pair (from, to); all other words of the sentence compete.
 DIRECTIONS: Mapping[str, str] = {
     "forward": "`from` attends most to `to`",
     "backward": "`to` attends most to `from`",
@@ -96,7 +96,7 @@ DIRECTIONS: Mapping[str, str] = {
 }
 
 
-#: The same on pages, for what the two words of a relation are.
+#: Direction -> its title on pages, to be filled with names of the two words.
 DIRECTION_TITLES: Mapping[str, str] = {
     "forward": "{0} attends most to {1}",
     "backward": "{1} attends most to {0}",
@@ -104,11 +104,11 @@ DIRECTION_TITLES: Mapping[str, str] = {
 }
 
 
-#: What the two words are, but of coreference.
+#: Names of the two words of a relation, except coreference.
 ENDS = "dependent", "governor"
 
 
-#: Offsets of a baseline that ignores the model.
+#: Offsets that the baseline without a model may predict.
 OFFSETS = tuple(offset for offset in range(-10, 11) if offset)
 
 
@@ -120,9 +120,9 @@ class WordPairs(NamedTuple):
     source, target
         Rows of the word axis.
     source_word, target_word
-        The same as indices in their sentence.
+        Indices of these words in their sentence.
     sentence
-        Index of their sentence.
+        Index of the sentence.
     """
 
     source: NDArray[np.int64]
@@ -133,7 +133,7 @@ class WordPairs(NamedTuple):
 
     @property
     def offsets(self) -> NDArray[np.int64]:
-        """Words from the first of each pair to the second: (pair,)."""
+        """Offset in words from the first word of each pair to the second: (pair,)."""
         return self.target_word.astype(np.int64) - self.source_word
 
     def only(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> "WordPairs":
@@ -165,12 +165,12 @@ def linked(strongest: StrongestWords, pairs: WordPairs) -> NDArray[np.bool_]:
 
 
 def frequent_offset(offsets: NDArray[np.integer]) -> int:
-    """The most frequent of `OFFSETS` among offsets to - from: the baseline predicts it of every pair, in each direction alike."""
+    """The most frequent of `OFFSETS` among offsets to - from: the baseline predicts it for every pair, in all directions."""
     return max(OFFSETS, key=lambda offset: int((offsets == offset).sum()))
 
 
 def halves(sentences: int) -> NDArray[np.bool_]:
-    """Which sentences are reported on; on the others heads are chosen: (sentence,). Every other one of the corpus."""
+    """Whether each sentence is reported on, every other one of the corpus; heads are chosen on the rest: (sentence,)."""
     return np.arange(sentences) % 2 == 1
 
 
@@ -193,22 +193,22 @@ class MentionHeads(NamedTuple):
 
     @property
     def before(self) -> NDArray[np.bool_]:
-        """Which mentions are candidates for the antecedent: (mention, candidate). Their head word stands before."""
+        """Whether a mention is a candidate for the antecedent, with an earlier head word: (mention, candidate)."""
         before: NDArray[np.bool_] = self.word[:, None] > self.word
         return before
 
     @property
     def antecedents(self) -> NDArray[np.bool_]:
-        """Which candidates are right: (mention, candidate)."""
+        """Whether a candidate is an antecedent: (mention, candidate)."""
         return self.before & (self.entity[:, None] == self.entity)
 
     @property
     def resolvable(self) -> NDArray[np.bool_]:
-        """Mentions with an antecedent, which alone count: (mention,)."""
+        """Whether a mention has an antecedent; only such mentions count: (mention,)."""
         return np.asarray(self.antecedents.any(axis=-1))
 
     def nearest_antecedents(self) -> Iterator[tuple[int, int]]:
-        """Every mention that has an antecedent, and its nearest one."""
+        """Every mention with an antecedent, and its nearest antecedent."""
         places = np.where(self.antecedents, self.word, -1)
         for mention in np.flatnonzero(self.resolvable):
             yield int(mention), int(places[mention].argmax())
@@ -240,7 +240,7 @@ def found_among_words(pattern: NDArray[np.floating], heads: MentionHeads) -> NDA
 
 
 def _is_antecedent(scores: NDArray[np.floating], heads: MentionHeads) -> NDArray[np.bool_]:
-    """Whether the candidate with the largest score (..., mention, candidate) is an antecedent; none with a score below 0."""
+    """Whether the candidate with the largest score (..., mention, candidate) is an antecedent; scores below 0 do not count."""
     best = scores.argmax(axis=-1)[..., None]
     right: NDArray[np.bool_] = np.take_along_axis(np.broadcast_to(heads.antecedents, scores.shape), best, axis=-1)
     chosen: NDArray[np.bool_] = np.take_along_axis(scores, best, axis=-1) >= 0
@@ -248,7 +248,7 @@ def _is_antecedent(scores: NDArray[np.floating], heads: MentionHeads) -> NDArray
 
 
 class Description(NamedTuple):
-    """What rules compare of a mention; the last three are bit masks of what it may be.
+    """Properties of a mention that rules compare; the last three are bit masks of possible values.
 
     Attributes
     ----------
@@ -259,7 +259,7 @@ class Description(NamedTuple):
     gender
         1 masculine, 2 feminine, 4 neuter.
     person
-        1, 2, 4: first, second, third.
+        1 first, 2 second, 4 third.
     """
 
     text: str
@@ -269,14 +269,14 @@ class Description(NamedTuple):
     person: int
 
     def agrees(self, other: "Description") -> bool:
-        """Whether number, gender and person can be the same."""
+        """Whether number, gender and person can agree."""
         return all(mine & yours for mine, yours in zip(self[2:], other[2:], strict=True))
 
 
 _ANY_NUMBER, _ANY_GENDER, _ANY_PERSON = 3, 7, 7
 
 
-#: Pronouns of English -> number, gender, person; of others nothing is known.
+#: Pronoun of English -> number, gender, person; other pronouns have all possible values.
 PRONOUNS: Mapping[str, tuple[int, int, int]] = {
     **dict.fromkeys(("i", "me", "my", "mine", "myself"), (1, 3, 1)),
     **dict.fromkeys(("we", "us", "our", "ours", "ourselves"), (2, 3, 1)),
@@ -292,7 +292,7 @@ _SINGULAR, _PLURAL = frozenset(("NN", "NNP")), frozenset(("NNS", "NNPS"))
 
 
 def describe(text: str, head: str, *, tag: str, pronoun: bool, person: bool) -> Description:
-    """What is known of a mention from its head word, its tag (Penn Treebank), and whether it is a pronoun or names a person."""
+    """Description of a mention from its head word, its tag (Penn Treebank), and whether it is a pronoun or names a person."""
     text, head = text.lower(), head.lower()
     if pronoun:
         return Description(text, head, *PRONOUNS.get(head, (_ANY_NUMBER, _ANY_GENDER, _ANY_PERSON)))
@@ -303,8 +303,8 @@ def describe(text: str, head: str, *, tag: str, pronoun: bool, person: bool) -> 
 def baseline_found(heads: MentionHeads, described: Sequence[Description]) -> dict[str, NDArray[np.bool_]]:
     """Whether the antecedent of each baseline is right: (mention,) by the names of `store.schema.corpus.BASELINES`.
 
-    The sieves of the last are those of Clark et al. (2019, section 4.3): the same text, the same head word, agreement in
-    number, gender and person, any mention; the nearest of the first that has any.
+    The last baseline has the sieves of Clark et al. (2019, section 4.3): same text, same head word, agreement in number,
+    gender and person, any mention. It takes the nearest candidate of the first sieve with candidates.
     """
     same_text, same_head, agreeing = (
         np.array([[test(own, other) for other in described] for own in described], np.bool_).reshape(heads.before.shape)
@@ -334,7 +334,7 @@ class GapRow(NamedTuple):
     pronoun, names
         Head words.
     right
-        Which name the pronoun stands for, 0 or 1; -1 for neither.
+        Index of the pronoun's name, 0 or 1; -1 for neither.
     """
 
     pronoun: int
@@ -343,22 +343,22 @@ class GapRow(NamedTuple):
 
 
 def found_of_two(pattern: NDArray[np.floating], row: GapRow) -> NDArray[np.bool_]:
-    """Whether the name that gets more of the pronoun's attention is the right one; of equal ones the first, without any none: (...)."""
+    """Whether the name with more of the pronoun's attention is right; the first of equal ones; False without any attention: (...)."""
     weights = pattern[..., row.pronoun, list(row.names)]
     found: NDArray[np.bool_] = (weights.argmax(axis=-1) == row.right) & (weights.max(axis=-1) > 0)
     return found
 
 
 class HypothesisCounts(NamedTuple):
-    """What each sentence adds: (count, head, sentence)."""
+    """Counts of each sentence: (count, head, sentence)."""
 
     counts: NDArray[np.float64]
 
     @property
     def sizes(self) -> dict[str, int]:
-        """How many sentences there are, how many of them have queries with named keys, and how many such queries.
+        """Numbers of sentences, of sentences that have queries with named keys, and of such queries.
 
-        A query whose layer hides its named keys has none in that layer; heads of the layer with most such queries are counted.
+        A query whose layer hides its named keys does not count in this layer; numbers are of the layer with most such queries.
         """
         named = self.counts[_NAMED].max(axis=0)
         return {"sentences": len(named), "named_sentences": int((named > 0).sum()), "named_queries": int(named.sum())}
@@ -374,7 +374,7 @@ class HypothesisCounts(NamedTuple):
         Parameters
         ----------
         drawn
-            How often each replicate has each sentence: (sentence, replicate), `store.kernels.intervals.draw_counts`.
+            Counts of each sentence in each replicate: (sentence, replicate), `store.kernels.intervals.draw_counts`.
         """
         replicates = _measures(self.counts @ drawn)
         known = np.isfinite(replicates).all(axis=(0, 1))
@@ -387,7 +387,7 @@ class HypothesisCounts(NamedTuple):
 def count_sentence(
     weights: NDArray[np.floating], named: NDArray[np.bool_], words: int, seen: NDArray[np.integer] | None = None
 ) -> NDArray[np.float64]:
-    """What a sentence adds to the counts: (count, head).
+    """Counts of a sentence: (count, head).
 
     Parameters
     ----------
@@ -396,9 +396,9 @@ def count_sentence(
     named
         Whether the hypothesis names the key for the query: (query, key).
     words
-        Words of the sentence, all of which are keys, and queries with or without named keys.
+        Number of words of the sentence; all are keys, and queries with or without named keys.
     seen
-        Words that each of the queries sees, (query,); None: all.
+        Number of words that each query sees, (query,); None: all.
     """
     counts = np.zeros((_COUNTS, len(weights)))
     queries = len(named)
@@ -411,7 +411,7 @@ def count_sentence(
     top = weights.argmax(axis=-1)
     counts[_HITS] = named[np.arange(queries), top].sum(axis=-1)
     counts[_SMALLER] = np.minimum(of_named, even).sum(axis=-1, dtype=np.float64)
-    # Of two numbers the smaller and the larger have their sum; the weights of every query, and even weights, sum to 1.
+    # The smaller and the larger of two numbers have the same sum as the numbers; weights of a query, and even weights, sum to 1.
     counts[_LARGER] += queries - counts[_SMALLER]
     keys = words if seen is None else seen[query]
     counts[_BIAS] = (of_named * even * keys).sum(axis=-1, dtype=np.float64) / queries
@@ -420,7 +420,7 @@ def count_sentence(
 
 
 def _measures(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The numbers (measure, ...) of sums (count, ...)."""
+    """Measures (measure, ...) from sums of counts (count, ...)."""
     parts = ((_HITS, _NAMED), (_HITS, _QUERIES), (_SMALLER, _LARGER), (_BIAS, _BIASED))
     missing = np.full(sums.shape[1:], np.nan)
     is_named = sums[_NAMED] > 0

@@ -1,4 +1,4 @@
-"""Heads that attend otherwise: the mean pattern of a head, how far the vectors of sentences change, and which wordpieces are hidden."""
+"""Replaced attention of heads: mean pattern of a head, change of sentence vectors, and choice of hidden wordpieces."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,30 +12,30 @@ from store.kernels.intervals import PERCENTILES
 from store.kernels.projection import centred_ranks, cosine_distance
 from store.schema.corpus import IDLE, NO_WORD
 
-#: Keys farther than this count as so far.
+#: Largest offset; farther keys count as this far.
 FARTHEST = 20
-#: Classes of tokens: a special token that begins, one that ends, all others.
+#: Classes of tokens: a special token at the beginning, one at the end, all others.
 BEGINS, ENDS, OTHER = 0, 1, 2
-#: Classes of a query and a key, their offsets, and cells of a mean pattern.
+#: Numbers of classes of a query and a key, of offsets, and of cells of a mean pattern.
 CLASSES, OFFSETS = 3 * 3, 2 * FARTHEST + 1
 CELLS = CLASSES * OFFSETS
-#: Share of a sentence's wordpieces that are hidden, to be predicted (Devlin et al. 2019, section 3.1); at least one.
+#: Share of a sentence's wordpieces that are hidden and predicted (Devlin et al. 2019, section 3.1); at least one wordpiece.
 HIDDEN = 0.15
-#: Added to counts: a pair at an offset that was never met has the mean of its classes, and of classes that were never met even attention.
+#: Number that is added to counts: an unseen offset gets the mean of its classes, and unseen classes get even attention.
 PRIOR = 1e-3
 
 
 @dataclass(frozen=True)
 class MeanPatterns:
-    """Mean patterns of heads: the rival of a rule that also sees no word of the sentence.
+    """Mean patterns of heads, a baseline for rules, as they ignore the words of the sentence.
 
     Attributes
     ----------
     weight
         (head, cell): mean weight by class of the query, class of the key and offset of the key, as a multiple of even attention to
-        the keys that the query sees. A key that it does not see does not count.
+        the keys that the query sees. Hidden keys do not count.
     bias
-        Of the layers whose heads lie one layer after the other: which keys a query sees. None: all of them.
+        Masks of the layers, whose heads lie layer after layer; None: queries see all keys.
     """
 
     weight: NDArray[np.float64]
@@ -45,9 +45,9 @@ class MeanPatterns:
     def of(
         cls, sentences: Iterable[tuple[NDArray[np.floating], NDArray[np.integer]]], bias: AttentionBias | None = None
     ) -> "MeanPatterns":
-        """Of the patterns (head, query_token, key_token) and token flags (token,) of some sentences; at least one."""
+        """Mean patterns from patterns (head, query_token, key_token) and token flags (token,) of sentences, at least one."""
         layers = 1 if bias is None else len(bias.layers)
-        total: NDArray[np.float64] = np.zeros(1)  # of all heads and cells from the first sentence on
+        total: NDArray[np.float64] = np.zeros(1)  # becomes an array of all heads and cells at the first sentence
         count = np.zeros((layers, CELLS))
         for pattern, flags in sentences:
             cells, heads = _cells(flags), len(pattern)
@@ -69,7 +69,7 @@ class MeanPatterns:
 
 
 def _seen(bias: AttentionBias | None, tokens: int) -> NDArray[np.bool_]:
-    """Which keys a query sees: (layer, query_token, key_token), of one layer for all where nothing is added to logits."""
+    """Whether a query sees a key: (layer, query_token, key_token); a single layer for all without a bias."""
     return np.ones((1, tokens, tokens), bool) if bias is None else bias.seen(tokens)
 
 
@@ -86,18 +86,18 @@ def _cells(flags: NDArray[np.integer]) -> NDArray[np.intp]:
 
 @dataclass(frozen=True)
 class VectorChange:
-    """How far the vectors of the same sentences change.
+    """Change of sentence vectors by replaced heads.
 
     Attributes
     ----------
     changes
         1 - cosine of each sentence before and after: (sentence,), 0 to 2.
     distance
-        1 - cosine of two different sentences before, mean over all pairs; NaN of a single sentence.
+        1 - cosine of two different sentences before, mean over all pairs; NaN for a single sentence.
     spearman
         Spearman's correlation of the cosines of all pairs before and after; NaN where they do not vary.
     nearest
-        Share of the sentences whose nearest other one is the same; NaN of a single sentence.
+        Share of sentences with the same nearest other sentence before and after; NaN for a single sentence.
     """
 
     changes: NDArray[np.floating]
@@ -107,7 +107,7 @@ class VectorChange:
 
     @classmethod
     def of(cls, before: NDArray[np.floating], after: NDArray[np.floating]) -> "VectorChange":
-        """From vectors (sentence, feature)."""
+        """The change between vectors (sentence, feature) before and after."""
         own, other = before.astype(np.float64), after.astype(np.float64)
         changes = np.clip(cosine_distance(own[:, None], other[:, None])[:, 0, 0], 0, 2)
         if len(own) < 2:
@@ -125,11 +125,11 @@ class VectorChange:
 
     @property
     def share(self) -> float:
-        """The mean change as a share of the distance between two sentences; NaN where there is none."""
+        """The mean change as a share of the distance between two sentences; NaN without a distance."""
         return self.mean / self.distance if self.distance else np.nan
 
     def interval(self, drawn: NDArray[np.floating]) -> tuple[float, float]:
-        """95% interval of `mean`, by bootstrap with the counts (sentence, replicate) of `intervals.draw_counts`; NaN of a single sentence."""
+        """95% interval of `mean`, by bootstrap with counts (sentence, replicate) of `intervals.draw_counts`; NaN for a single sentence."""
         if len(self.changes) < 2:
             return np.nan, np.nan
         counts = drawn[:, drawn.any(axis=0)]
@@ -138,14 +138,14 @@ class VectorChange:
 
 
 class LabelScores(NamedTuple):
-    """How often a classifier is right, and its mean loss: -ln of the probability of the right label, in nats."""
+    """Accuracy of a classifier, and its mean loss: -ln of the probability of the right label, in nats."""
 
     accuracy: float
     loss: float
 
     @classmethod
     def of(cls, logits: NDArray[np.floating], right: NDArray[np.integer]) -> "LabelScores":
-        """From logits (sentence, label) and the right labels (sentence,)."""
+        """Scores of logits (sentence, label) with the right labels (sentence,)."""
         exact = logits.astype(np.float64)
         exact -= exact.max(axis=1, keepdims=True)
         loss = np.log(np.exp(exact).sum(axis=1)) - exact[np.arange(len(right)), right]
@@ -153,7 +153,7 @@ class LabelScores(NamedTuple):
 
 
 def choose_hidden(flags: NDArray[np.integer], generator: np.random.Generator) -> NDArray[np.intp]:
-    """Positions of the wordpieces of a sentence with these flags (token,) that are hidden: ascending, never special tokens."""
+    """Ascending positions of wordpieces to hide in a sentence with these flags (token,), never special tokens."""
     ordinary = np.flatnonzero((flags & NO_WORD) == 0)
     return np.sort(generator.permutation(ordinary)[: max(1, round(HIDDEN * len(ordinary)))])
 

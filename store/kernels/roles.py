@@ -1,11 +1,11 @@
-"""Roles of a head: the parts that rules have in its attention, and tests of whether a head has a role.
+"""Roles of a head: shares of rules in its attention, and tests of whether a head has a role.
 
-The attention between words is explained as a convex mixture of rules, fitted by expectation maximisation. What a mixture of one
-half of the sentences explains is judged on the other half. Together with the attention to special tokens, the sinks, and with
-what is not explained, the shares of a head sum to 1.
+The attention between words is explained as a convex mixture of rules, fitted by expectation maximisation. A mixture fitted on one
+half of the sentences is judged on the other half. With the attention to special tokens, the sinks, and the unexplained share,
+the shares of a head sum to 1.
 
-Whether a head has a role is tested by the sieve bias (Pande et al. 2021): how much more than an average word the words get that
-a rule leaves to a query. Special tokens are no part of the average: they get a share that depends on the rows of a rule.
+Whether a head has a role is tested by the sieve bias (Pande et al. 2021): attention to the words that a rule leaves to a query,
+relative to an average word. The average excludes special tokens, whose share of attention depends on the rows of a rule.
 """
 
 from collections.abc import Sequence
@@ -23,36 +23,36 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.floating]
 
-#: The share of attention that no role explains, last of the roles.
+#: Name of the share of attention that no role explains, the last of the roles.
 UNEXPLAINED = "unexplained"
-#: Steps of expectation maximisation.
+#: Number of steps of expectation maximisation.
 STEPS = 40
-#: Entries of all rules that are in the cache of a core at once: their products wait for memory otherwise.
+#: Entries of all rules that are processed at once: they fit into the cache of a core, else products wait for memory.
 AT_ONCE = 4096
-#: A role is named from this share on, and at most so many are.
+#: Least share of a named role, and most named roles of a head.
 LEAST_NAMED, MOST_NAMED = 0.05, 3
-#: Bias above which a head is said to have a role: an untrained model has none above 1.5.
+#: Bias above which a head has a role: an untrained model has no bias above 1.5.
 THRESHOLD = 2.0
-#: Rate of false discoveries among those of all heads and roles.
+#: Rate of false discoveries among discoveries of all heads and roles.
 FALSE_DISCOVERIES = 0.05
-#: Strong pairs get more than so many times the weight of even attention.
+#: Strong pairs have more than this multiple of the weight of even attention.
 STRONG = 2
 
 
 class WordEntries(NamedTuple):
-    """The pairs of two words of some sentences: their places among all entries, and how they lie in rows."""
+    """Pairs of two words in some sentences: their places among all entries, and their rows."""
 
     places: NDArray[np.int64]
     entries: Entries
 
     @classmethod
     def of(cls, is_word: Sequence[NDArray[np.bool_]], mask: Mask = EVERY_KEY) -> "WordEntries":
-        """For sentences, by which of their tokens are words; sentences without words have no entries."""
+        """Pairs of words in sentences; `is_word` says which tokens are words. Sentences without words have no entries."""
         between = np.concatenate([(words[:, None] & words).ravel() for words in is_word])
         return cls(np.flatnonzero(between), Entries.of_words([words for words in is_word if words.any()], mask))
 
     def normalized(self, values: Floats) -> tuple[Floats, Floats]:
-        """Values (..., entry of all tokens) between words: with rows that sum to 1 or are 0, and the sums of rows before."""
+        """Values (..., entry of all tokens) between words, scaled to rows that sum to 1 (or are 0), and the sums before."""
         inner = values[..., self.places]
         sums = self.entries.row_sums(inner)
         scale = np.divide(1, sums, out=np.zeros_like(sums), where=sums > 0)
@@ -92,14 +92,14 @@ def fit_mixture(rules: Floats, inner: Floats, steps: int = STEPS) -> NDArray[np.
 
 
 class Explained(NamedTuple):
-    """How much of a head's attention a mixture explains.
+    """Shares of a head's attention that a mixture explains.
 
     Attributes
     ----------
     shares
-        Share that each rule explains of all attention of words, to special tokens too: (head, rule).
+        Share of each rule in all attention of words, including to special tokens: (head, rule).
     explained
-        Share explained of the attention between words, each row alike: (head,).
+        Explained share of the attention between words, with equal weights of rows: (head,).
     """
 
     shares: NDArray[np.float64]
@@ -107,14 +107,14 @@ class Explained(NamedTuple):
 
 
 def explain(weights: Floats, rules: Floats, inner: Floats, mass: Floats, entries: Entries) -> Explained:
-    """What a mixture explains: of each entry the smaller of weight and prediction, split over rules by their part in the prediction.
+    """Shares that a mixture explains: the smaller of weight and prediction of each entry, split among rules by their part in it.
 
     Parameters
     ----------
     weights
         (head, rule) of `fit_mixture`, from other sentences.
     rules, inner
-        As in `fit_mixture`.
+        See `fit_mixture`.
     mass
         Attention of each word to all words: (head, row).
     """
@@ -138,9 +138,9 @@ def main_rules(weights: Floats, rules: Floats) -> NDArray[np.intp]:
 
 
 def adjusted_rand(own: NDArray[np.integer], other: NDArray[np.integer]) -> float:
-    """Adjusted Rand index of two partitions of the same entries (entry,), each by numbers from 0 on; 1 for the same (Hubert and Arabie 1985).
+    """Adjusted Rand index of two partitions of the same entries (entry,), each numbered from 0; 1 if equal (Hubert and Arabie 1985).
 
-    Of the pairs of entries that both, one, or none has together.
+    The index compares pairs of entries that both, one, or no partition puts together.
     """
     kinds = int(other.max()) + 1
     counts = np.bincount(own * kinds + other, minlength=(int(own.max()) + 1) * kinds).reshape(-1, kinds)
@@ -159,7 +159,7 @@ def name_roles(titles: Sequence[str], shares: Floats) -> str:
     Parameters
     ----------
     titles, shares
-        Of each role, without what is not explained: (role,).
+        Title and share of each role, without the unexplained share: (role,).
     """
     largest = np.argsort(-np.asarray(shares), kind="stable")[:MOST_NAMED]
     named = [f"{titles[role]} {100 * shares[role]:.0f}%" for role in largest if shares[role] >= LEAST_NAMED]
@@ -170,18 +170,18 @@ def name_roles(titles: Sequence[str], shares: Floats) -> str:
 
 
 class Sieves(NamedTuple):
-    """The keys that rules leave to the queries of a sentence; special tokens are neither.
+    """The keys that rules leave to the queries of a sentence; special tokens are neither queries nor keys.
 
     Attributes
     ----------
     is_word
-        Which tokens are words: (token,).
+        Whether each token is a word: (token,).
     shares
-        Share of each pair of words in the mean over queries of the mean over their keys: (rule, pair).
+        Weight of each pair of words in the mean over queries of the mean over their keys: (rule, pair).
     present
         Whether a rule leaves a word to any query: (rule,).
     keys
-        How many words each word sees: (word,).
+        Number of words that each word sees: (word,).
     """
 
     is_word: NDArray[np.bool_]
@@ -191,7 +191,7 @@ class Sieves(NamedTuple):
 
     @classmethod
     def of(cls, targets: NDArray[np.bool_], is_word: NDArray[np.bool_], mask: Mask = EVERY_KEY) -> "Sieves":
-        """From whether a rule leaves the key to the query: (rule, query_token, key_token), False of keys that it does not see."""
+        """Sieves of `targets`, whether a rule leaves a key to a query: (rule, query_token, key_token), False for hidden keys."""
         words = np.flatnonzero(is_word)
         own = targets[:, words][:, :, words]
         keys = own.sum(axis=-1)
@@ -204,7 +204,7 @@ class Sieves(NamedTuple):
     def bias(self, pattern: Floats) -> Floats:
         """Sieve bias (head, rule) in a pattern (head, query_token, key_token): 1 under even attention, NaN where no rule is present.
 
-        Mean over queries of the mean weight of the rule's keys over that of all words.
+        Mean over queries of the mean weight of the rule's keys, divided by the mean weight of all words.
         """
         words = np.flatnonzero(self.is_word)
         relative = relative_weights(pattern[:, words][:, :, words], self.keys)
@@ -214,7 +214,7 @@ class Sieves(NamedTuple):
 
 
 def relative_weights(inner: Floats, keys: Floats) -> Floats:
-    """Attention between words (..., query_word, key_word) over even attention to as many words as each sees (query_word,)."""
+    """Attention between words (..., query_word, key_word) divided by even attention; `keys` words are seen by each (query_word,)."""
     sums = inner.sum(axis=-1, keepdims=True)
     relative: Floats = inner / np.maximum(sums, np.finfo(inner.dtype).tiny) * keys[:, None]
     return relative
@@ -227,13 +227,13 @@ class OffsetSieve:
     Attributes
     ----------
     others
-        Which pairs at an offset are not in the relation, sparse (offset, entry), and how many (offset,).
+        Pairs at each offset that are not in the relation, sparse (offset, entry), and their number (offset,).
     place
-        Offset of each pair in the relation that has such others, by its place in `others`: (pair,).
+        Offset of each pair in the relation with such others, as a place in `others`: (pair,).
     pairs
-        These pairs: (pair,) of entries.
+        Entries of these pairs: (pair,).
     of_sentence
-        Which of these pairs are of a sentence, sparse (sentence, pair).
+        Whether each of these pairs is in a sentence, sparse (sentence, pair).
     """
 
     others: tuple["csr_matrix", Floats]
@@ -249,7 +249,7 @@ class OffsetSieve:
         sentence: NDArray[np.integer],
         sentences: int,
     ) -> "OffsetSieve":
-        """From whether a pair of words is in the relation, its offset in tokens from query to key, and its sentence: (entry,)."""
+        """The sieve of `sieve`, whether a pair is in the relation, with the pair's offset (key - query) and sentence: (entry,) each."""
         from scipy.sparse import csr_matrix
 
         place = offset - offset.min(initial=0)
@@ -264,10 +264,10 @@ class OffsetSieve:
         return cls((at_offset, np.maximum(others, 1)), place[pairs], pairs, of_sentence)
 
     def bias(self, relative: Floats) -> Floats:
-        """Bias of the relation against other pairs of words at the same offset, of each head in each sentence.
+        """Bias of the relation against other pairs of words at the same offset, for each head in each sentence.
 
-        Mean weight of the pairs in the relation, over the mean weight of as many pairs at the same offsets that are not in it, in
-        any of the sentences (after Voita et al. 2019, section 5.2).
+        Mean weight of the pairs in the relation, divided by the mean weight of pairs at the same offsets that are not in it, in
+        all sentences (after Voita et al. 2019, section 5.2).
 
         Parameters
         ----------
@@ -276,7 +276,7 @@ class OffsetSieve:
 
         Returns
         -------
-        (head, sentence), NaN where a sentence has no such pair. A head that looks at the offset alone has 1.
+        (head, sentence), NaN where a sentence has no such pair. A head that depends on the offset alone has bias 1.
         """
         at_offset, others = self.others
         base = (at_offset @ relative.T) / others[:, None]
@@ -288,7 +288,7 @@ class OffsetSieve:
 
 
 class BiasTest(NamedTuple):
-    """Mean bias over sentences, and the probability of one as large if the true one were the threshold: (...)."""
+    """Mean bias over sentences, and p, the probability of a mean as large if the true bias were the threshold: (...)."""
 
     bias: NDArray[np.float64]
     p: NDArray[np.float64]
@@ -304,7 +304,7 @@ def t_test(biases: Floats, threshold: float) -> BiasTest:
 
     Returns
     -------
-    NaN where fewer than two sentences count.
+    Mean and p (...); p is NaN where fewer than two sentences count.
     """
     from scipy.special import stdtr  # scipy.stats takes most of a second to import, and 60 MB of a worker
 
@@ -321,7 +321,7 @@ def t_test(biases: Floats, threshold: float) -> BiasTest:
 
 
 def discoveries(p: NDArray[np.float64], rate: float = FALSE_DISCOVERIES) -> NDArray[np.bool_]:
-    """Which of many tests are discoveries (Benjamini and Hochberg 1995); a test without p is none, and counts for none."""
+    """Whether each test is a discovery (Benjamini and Hochberg 1995); tests with p NaN are no discoveries and do not count."""
     ordered = np.sort(p[np.isfinite(p)])
     (within,) = np.nonzero(ordered * (len(ordered) / np.arange(1, len(ordered) + 1)) <= rate)
     if not len(within):

@@ -1,4 +1,4 @@
-"""How well rules of the text predict the attention of a head: a convex fit of their weights, and scores of what is predicted.
+"""Prediction of a head's attention by rules of the text: a convex fit of their weights, and scores of the prediction.
 
 The prediction is softmax(sum over rules k of w_k F_k) over the keys of a query, with the logit features F_k of the rules. The
 cross entropy of the attention weights is convex in w, so the fit has one solution, which Newton's method finds. Backtracking
@@ -19,20 +19,20 @@ from store.kernels.bias import EVERY_KEY, Mask
 
 Floats = NDArray[np.floating]
 
-#: Rules of a head that are chosen at most.
+#: Most rules that are chosen for a head.
 MOST_RULES = 6
-#: Weight of the squares of the weights, per row of a pattern: it keeps them finite.
+#: Weight of the ridge penalty, per row of a pattern: it keeps weights finite.
 RIDGE = 1e-3
-#: Sizes of a Newton step that are tried, and how many steps are made at most.
+#: Sizes of a Newton step that are tried, and most steps.
 STEP_SIZES = (1.0, 0.5, 0.25, 0.1, 0.03)
 MOST_STEPS = 8
-#: The fit ends where a step lowers the cross entropy of a row by less, in nats.
+#: The fit ends where a step lowers the cross entropy of a row by less than this, in nats.
 TOLERANCE = 1e-5
-#: Rules of a head that are exchanged at most.
+#: Most rules that are exchanged for a head.
 EXCHANGES = 3
-#: The same while rules are still being chosen.
+#: Tolerance of the fit while rules are being chosen.
 ROUGHLY = 1e-3
-#: Scores of a prediction, each of one head.
+#: Scores of a prediction of a head's attention.
 SCORES = ("iou", "sqrt_jsd", "top_key", "top_word_key", "words_share")
 
 
@@ -43,9 +43,9 @@ class Entries:
     Attributes
     ----------
     sizes
-        Keys of each row: (row,).
+        Number of keys of each row: (row,).
     sentence_sizes
-        Rows of each sentence, at least one: (sentence,).
+        Number of rows of each sentence, at least one: (sentence,).
     seen
         Whether the query sees the key: (entry,). None: all queries see all keys.
     """
@@ -56,12 +56,12 @@ class Entries:
 
     @classmethod
     def of_lengths(cls, lengths: ArrayLike, mask: Mask = EVERY_KEY) -> "Entries":
-        """The whole patterns of sentences with so many tokens."""
+        """Entries of the whole patterns of sentences with these numbers of tokens."""
         return cls.of_words([np.ones(size, bool) for size in np.asarray(lengths, np.int64)], mask)
 
     @classmethod
     def of_words(cls, is_word: Sequence[NDArray[np.bool_]], mask: Mask = EVERY_KEY) -> "Entries":
-        """The patterns between the words of sentences, by which of their tokens are words; each has one."""
+        """Entries between the words of sentences; `is_word` says which tokens are words, at least one in each sentence."""
         words = np.array([each.sum() for each in is_word], np.int64)
         if not mask.hides:
             return cls(np.repeat(words, words), words)
@@ -70,7 +70,7 @@ class Entries:
 
     @cached_property
     def seen_keys(self) -> NDArray[np.float32]:
-        """How many keys the query of each row sees: (row,)."""
+        """Number of keys that the query of each row sees: (row,)."""
         return (self.sizes if self.seen is None else self.row_sums(self.seen.astype(np.int64))).astype(np.float32)
 
     @cached_property
@@ -81,7 +81,7 @@ class Entries:
 
     @property
     def rows(self) -> int:
-        """How many rows."""
+        """Number of rows."""
         return len(self.sizes)
 
     @cached_property
@@ -111,7 +111,7 @@ class Entries:
 
     def spread(self, values: Floats) -> Floats:
         """Values of rows (..., row) at each of their entries (..., entry)."""
-        # Of one array a look-up takes half the time; of several `repeat` is the faster one.
+        # A look-up is twice as fast for one array; `repeat` is faster for several.
         spread: Floats = values[self.row] if values.ndim == 1 else np.repeat(values, self.sizes, axis=-1)
         return spread
 
@@ -128,8 +128,8 @@ class Entries:
         return logarithms
 
     def _exponentials(self, logits: Floats) -> tuple[Floats, Floats, Floats]:
-        """Exponentials (..., entry) over the largest of their row, their sums, and the largest logits (..., row)."""
-        if self.seen is not None:  # before the largest is found: beside that of a hidden key all others may be 0
+        """Exponentials (..., entry) of logits minus the row's largest, and their sums and the largest logits (..., row)."""
+        if self.seen is not None:  # first, as a hidden key may have the largest logit
             logits = np.where(self.seen, logits, -np.inf)
         largest = np.maximum.reduceat(logits, self.start, axis=-1)
         weights = logits - self.spread(largest)
@@ -165,7 +165,7 @@ def fit_weights(
 
     Returns
     -------
-    Weights (rule,) in float64, and what they predict (entry,) in the dtype of `features`.
+    Weights (rule,) in float64, and their prediction (entry,) in the dtype of `features`.
     """
     wanted = (features @ pattern).astype(np.float64) / entries.rows
     weights = np.asarray(start, np.float64)
@@ -186,7 +186,7 @@ def fit_weights(
 
 
 def _predict(entries: Entries, features: Floats, weights: Floats, wanted: Floats, ridge: float) -> tuple[Floats, float]:
-    """The prediction (entry,), and its mean cross entropy over the rows with the ridge, without the term of the attention alone."""
+    """The prediction (entry,), and its mean cross entropy over rows with the ridge, without the entropy of the attention."""
     predicted, normalizer = entries.softmax(weights.astype(features.dtype) @ features)
     loss = normalizer.mean(dtype=np.float64) - weights @ wanted + ridge / 2 * weights @ weights
     return predicted, float(loss)
@@ -204,7 +204,7 @@ def _newton_step(
 
 
 class Chosen(NamedTuple):
-    """Rules of a head, the most needed first, and their weights; the best single rule, and its weight alone."""
+    """Rules of a head, the most needed first, and their weights; the best single rule, and its weight."""
 
     rules: list[int]
     weights: Floats
@@ -226,7 +226,7 @@ class Library:
     def __init__(self, entries: Entries, shared: Sequence[NDArray[np.float32]]) -> None:
         self.entries = entries
         self.shared = np.concatenate([each.reshape(len(each), -1) for each in shared], axis=1)
-        #: As (query_token, rule, key_token): one product gives the sums of every row under the patterns of all heads.
+        #: Features as (query_token, rule, key_token): one product gives the sums of every row under the patterns of all heads.
         self._by_query = [np.ascontiguousarray(each.transpose(1, 0, 2)) for each in shared]
         squared = [each.max() > 1 or each.min() < 0 for each in self.shared]
         self._sloped = np.flatnonzero(squared)
@@ -242,20 +242,20 @@ class Library:
         return np.concatenate(means)
 
     def gains(self, wanted: Floats, predicted: Floats, own: NDArray[np.float32]) -> NDArray[np.float64]:
-        """What each rule would add to each head by the score test, g^2 / h: (head, rule), own rules last.
+        """Gain of each rule for each head by the score test, g^2 / h: (head, rule), own rules last.
 
         Parameters
         ----------
         wanted
             Sums of features times attention weights: (head, rule).
         predicted
-            (head, entry).
+            Predicted weights (head, entry).
         own
             Features of the heads' own rules: (head, rule, entry).
         """
         means = self.row_means(predicted)
         sums = means.sum(axis=0, dtype=np.float64).T
-        squares = sums.copy()  # of features that are 0 or 1
+        squares = sums.copy()  # valid for features that are 0 or 1
         squares[:, self._sloped] = predicted @ (self.shared[self._sloped] ** 2).T
         spread = squares - np.einsum("rkh,rkh->hk", means, means, dtype=np.float64)
         weighted = own * predicted[:, None]
@@ -274,20 +274,20 @@ class Library:
         most: int = MOST_RULES,
         exchanges: int = EXCHANGES,
     ) -> list[Chosen]:
-        """At most so many rules for each head: one after the other, each time refitted; then some are exchanged.
+        """At most `most` rules for each head: chosen one by one, with a refit each time; then some are exchanged.
 
         Parameters
         ----------
         patterns
             Attention weights (head, entry).
         own
-            Features of the heads' own rules: (head, rule, entry); rules (head, 0, entry) where there are none.
+            Features of the heads' own rules: (head, rule, entry); (head, 0, entry) without own rules.
         most, exchanges
-            How many rules are chosen, and exchanged, at most.
+            Most rules that are chosen, and that are exchanged.
 
         Returns
         -------
-        Indices of shared rules, then of own ones, and their weights, of each head.
+        For each head, indices of its rules (shared rules come before own rules) and their weights.
         """
         wanted = np.concatenate([patterns @ self.shared.T, np.einsum("hke,he->hk", own, patterns)], 1, dtype=np.float64)
         predicted = np.broadcast_to(self.entries.even, patterns.shape)
@@ -311,9 +311,9 @@ class Library:
     def _exchanged(
         self, chosen: Chosen, pattern: NDArray[np.float32], wanted: Floats, own: NDArray[np.float32], most: int
     ) -> Chosen:
-        """The rules after the least needed have been exchanged for others as long as the fit gets better.
+        """The rules after exchanges of the least needed rules, as long as the fit improves.
 
-        What was chosen early may be said by later rules together: of 12 heads of a layer, IoU grew by up to 0.17.
+        Later rules together may replace an early choice: in 12 heads of a layer, IoU grew by up to 0.17.
         """
         rules, weights = chosen.rules, chosen.weights
         losses = self._losses_without(rules, weights, wanted, own)
@@ -334,7 +334,7 @@ class Library:
         return Chosen([rules[place] for place in order], weights[order], chosen.single, chosen.single_weight)
 
     def _losses_without(self, rules: list[int], weights: Floats, wanted: Floats, own: NDArray[np.float32]) -> Floats:
-        """Loss without each rule, with the other weights as they are: the larger, the more a rule is needed."""
+        """Loss without each rule, with other weights unchanged: a needed rule has a large loss."""
         features = self.features(rules, own)
         parts = weights.astype(np.float32)[:, None] * features
         logits = parts.sum(axis=0)
@@ -352,7 +352,7 @@ class Library:
         return float(normalizer.mean(dtype=np.float64) + kept)
 
     def features(self, rules: Sequence[int], own: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Features (rule, entry) of some rules of a head with `own` (rule, entry)."""
+        """Features (rule, entry) of some rules of a head, whose own rules have features `own` (rule, entry)."""
         shared = len(self.shared)
         return np.stack([self.shared[rule] if rule < shared else own[rule - shared] for rule in rules])
 
@@ -371,7 +371,7 @@ class Judge:
     between_words
         Whether query and key are words: (entry,).
     nearness
-        Rank of the key among those of its row by its distance from the query: what breaks ties between keys (entry,).
+        Rank of the key in its row by its distance from the query, which breaks ties between keys: (entry,).
     """
 
     entries: Entries
@@ -380,7 +380,7 @@ class Judge:
 
     @classmethod
     def of(cls, is_word: Sequence[NDArray[np.bool_]], mask: Mask = EVERY_KEY) -> "Judge":
-        """For sentences, by which of their tokens are words."""
+        """A judge of the patterns of sentences; `is_word` says which tokens are words."""
         nearness = []
         for words in is_word:
             offset = np.arange(len(words)) - np.arange(len(words))[:, None]
@@ -390,11 +390,11 @@ class Judge:
         return cls(entries, np.concatenate(between), np.concatenate(nearness).astype(np.int32))
 
     def scores(self, pattern: NDArray[np.float32], predicted: NDArray[np.float32]) -> dict[str, Floats]:
-        """Scores of predictions (..., entry) of a head's pattern (entry,): those of `SCORES` (...), and `ious` (..., sentence).
+        """Scores of predictions (..., entry) of a head's pattern (entry,): `SCORES` (...), and `ious` (..., sentence).
 
         `iou`: sum of min / sum of max over a sentence's entries, mean over sentences. `sqrt_jsd`: square root of the
         Jensen-Shannon divergence of a row in nats, mean over rows. `top_key`: share of rows whose largest weights are at the same key,
-        of equal ones the nearest; `top_word_key`: among words alone. `words_share`: share of the attention between words that
+        ties at the nearest; `top_word_key`: among words alone. `words_share`: share of the attention between words that
         the prediction covers, sum of min / sum of attention.
         """
         lower, words = np.minimum(pattern, predicted), self.between_words
@@ -428,6 +428,6 @@ class Judge:
 
 
 def _negentropy(values: Floats) -> Floats:
-    """W ln w of every entry, 0 where w is 0."""
+    """The product w ln w of every entry, 0 where w is 0."""
     negentropy: Floats = values * np.log(np.maximum(values, np.finfo(values.dtype).tiny))
     return negentropy

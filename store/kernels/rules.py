@@ -1,7 +1,7 @@
-"""Rules of the text: where a query may attend, from the tokens and words of its sentence alone.
+"""Rules of the text: keys that a query may attend to, from the tokens and words of its sentence alone.
 
-A rule gives non-negative numbers (query_token, key_token), 0 where the query may not attend. No rule sees a query, a key or
-an attention weight. A head has two more rules, which are fitted: its tables (`store.kernels.head_tables`).
+A rule gives non-negative numbers (query_token, key_token), 0 where the query may not attend. No rule depends on a query vector,
+a key vector or an attention weight. A head has two further rules, which are fitted: its tables (`store.kernels.head_tables`).
 """
 
 import unicodedata
@@ -17,21 +17,21 @@ from store.schema.corpus import IDLE, NO_WORD, OPENS, PUNCTUATION, ROOT, SEP, SP
 
 #: Classes of the text of a wordpiece.
 OTHER_TEXT, SENTENCE_END, COMMA = 0, 1, 2
-#: How the Unicode names of marks end, in any script.
+#: Endings of the Unicode names of marks that end a sentence, in any script.
 ENDS = ("FULL STOP", "QUESTION MARK", "EXCLAMATION MARK", "DANDA")
-#: No word, or none that is known.
+#: Index in place of a missing or unknown word.
 NONE = -1
-#: Wordpieces of a sentence that count as its rarest.
+#: Number of wordpieces of a sentence that count as its rarest.
 RAREST = 3
-#: Tokens beyond which the slope of a window falls no further.
+#: Distance in tokens beyond which the slope of a window is constant.
 FARTHEST = 30
 
-#: The one rule that is no role.
+#: The only rule that is not a role.
 REST = "rest"
 
 FUNCTION_WORDS = ("ADP", "AUX", "CCONJ", "DET", "PART", "PRON", "SCONJ")
 CONTENT_WORDS = ("ADJ", "ADV", "NOUN", "NUM", "PROPN", "VERB")
-#: Labels of Universal Dependencies and of ClearNLP, without what follows a colon.
+#: Relations of Universal Dependencies and of ClearNLP, without a subtype after a colon.
 SUBJECTS = ("csubj", "csubjpass", "nsubj", "nsubjpass")
 OBJECTS = ("acomp", "attr", "dative", "dobj", "iobj", "obj", "oprd")
 MODIFIERS = ("amod", "compound", "det", "nmod", "nummod", "poss", "predet", "quantmod")
@@ -40,24 +40,24 @@ ADVERBS = ("advmod", "neg")
 Numbers = NDArray[np.float32]
 #: Groups of rules, in the order that pages show them.
 Kind = Literal["sinks", "position", "same word", "words", "grammar", "even"]
-#: How many keys a rule leaves to a query: narrow rules say more than broad ones.
+#: Breadth of a rule, by the number of keys that it leaves to a query: narrow rules are more informative than broad ones.
 Breadth = Literal["sink", "narrow", "broad"]
 
 
 @dataclass(frozen=True)
 class Grammar:
-    """What an annotation says of the word of each token (token,). Words count in their sentence; `NONE` stands for no word.
+    """Annotation of the word of each token (token,). Words are indices in their sentence; `NONE` stands for no word.
 
     Attributes
     ----------
     word
-        The word that the token is a part of.
+        Word that contains the token.
     part_of_speech, relation
-        Universal part of speech, and label of the dependency; "" where there is none.
+        Universal part of speech, and relation to the governor; "" where there is none.
     governor
-        The word that it depends on; `ROOT` for a root.
+        Governor of the word; `ROOT` for a root.
     antecedent
-        The head word of what its mention refers to.
+        Head word of the antecedent of the word's mention.
     """
 
     word: NDArray[np.integer]
@@ -69,7 +69,7 @@ class Grammar:
 
 @dataclass(frozen=True)
 class SentenceTokens:
-    """What rules see of a sentence (token,).
+    """Properties of the tokens of a sentence (token,) that rules depend on.
 
     Attributes
     ----------
@@ -80,11 +80,11 @@ class SentenceTokens:
     word_index
         Word of the tokenizer; `NONE` for special tokens.
     count
-        How often the wordpiece occurs in the corpus.
+        Number of occurrences of the wordpiece in the corpus.
     grammar
-        None where the corpus has no words.
+        Grammar of the words; None where the corpus has no words.
     mask
-        Which keys a query sees.
+        Mask of the keys that a query sees.
     """
 
     token_id: NDArray[np.integer]
@@ -100,7 +100,7 @@ class SentenceTokens:
 
     @property
     def is_word(self) -> NDArray[np.bool_]:
-        """Which tokens are no special tokens, nor what stands for one."""
+        """Whether each token is neither a special token nor a first token that stands for one: (token,)."""
         ordinary: NDArray[np.bool_] = (self.flags & IDLE) == 0
         return ordinary
 
@@ -112,7 +112,7 @@ class SentenceTokens:
 
     @property
     def seen(self) -> NDArray[np.bool_]:
-        """Which keys a query sees: (query_token, key_token)."""
+        """Whether a query sees a key: (query_token, key_token)."""
         return self.mask.pairs(len(self))
 
     @property
@@ -127,18 +127,18 @@ Targets = Callable[[SentenceTokens], NDArray[Any]]
 
 @dataclass(frozen=True)
 class Rule:
-    """Where a query may attend.
+    """A rule: the keys that a query may attend to.
 
     Attributes
     ----------
     title, sentence
-        What a label of a head says, and a sentence that a person reads.
+        Short title for a head's roles, and a description as a sentence.
     targets
         Non-negative numbers (query_token, key_token).
     kind, breadth
-        Its group, and how many keys it leaves.
+        Group of the rule, and number of keys that it leaves.
     needs_words
-        Whether it needs the grammar of the words.
+        Whether the rule needs the grammar of the words.
     slope
         A logit (query_token, key_token) in place of the targets, for rules that decay with distance.
     """
@@ -153,7 +153,7 @@ class Rule:
 
     @property
     def is_sieve(self) -> bool:
-        """Whether the keys of a query are few and alike, so that the rule can be tested."""
+        """Whether the keys of a query are few and similar, so that the rule can be tested."""
         return self.breadth == "narrow" or self.kind == "words"
 
 
@@ -177,7 +177,7 @@ def _at(*offsets: int) -> Targets:
 
 
 def _keys(chosen: Callable[[SentenceTokens], NDArray[np.bool_]]) -> Targets:
-    """The same keys for every query."""
+    """Targets with the same keys for every query; `chosen` gives them."""
     return lambda tokens: np.broadcast_to(chosen(tokens), (len(tokens), len(tokens)))
 
 
@@ -194,7 +194,7 @@ def _spoken(*parts: str) -> Targets:
 
 
 def _decay(tokens: float, side: int = 0) -> Targets:
-    """Weights that fall with the distance, on one side or on both, the token itself left out."""
+    """Targets that fall with the distance, on one side or on both, without the token itself."""
 
     def targets(sentence: SentenceTokens) -> NDArray[Any]:
         offset = sentence.offset
@@ -208,7 +208,7 @@ def _slope(tokens: float, side: int) -> Targets:
 
 
 def _governed(tokens: SentenceTokens, labels: Sequence[str] = ()) -> NDArray[np.bool_]:
-    """Whether the query's word depends on the key's, with one of some labels or with any."""
+    """Whether the query's word depends on the key's word, by one of some relations or by any."""
     words = tokens.words
     joined: NDArray[np.bool_] = (words.governor[:, None] == words.word) & (words.word >= 0) & (words.word >= 0)[:, None]
     return joined & np.isin(words.relation, labels)[:, None] if labels else joined
@@ -243,7 +243,7 @@ def _other_mark(tokens: SentenceTokens) -> NDArray[np.bool_]:
 
 
 def _rarest(tokens: SentenceTokens) -> NDArray[np.bool_]:
-    """Of wordpieces that are as rare as each other the first."""
+    """Whether a token is among the rarest wordpieces of its sentence; the first of equally rare ones: (token,)."""
     counts = np.where(tokens.is_word, tokens.count, np.iinfo(np.int64).max)
     rare = np.zeros(len(tokens), bool)
     rare[np.argsort(counts, kind="stable")[:RAREST]] = True
@@ -419,7 +419,7 @@ def rules_for(*, words: bool) -> list[str]:
 
 
 def roles_for(*, words: bool) -> list[str]:
-    """Names of the rules whose parts in the attention of a head are its roles: `rest` divides what `cls` and `sep` get."""
+    """Names of the rules whose shares in a head's attention are its roles: all but `rest`, which divides the share of `cls` and `sep`."""
     return [name for name in rules_for(words=words) if name != REST]
 
 

@@ -1,7 +1,7 @@
 """Head statistics: statistics of the query rows of patterns, profiles, and their means over sentences.
 
 Definitions follow Clark et al. 2019 ("What Does BERT Look At?", section 3): an average is over the query rows of a
-sentence, padding never counts, sentences weigh equally. The number of [SEP] is that of the sentence, not always two.
+sentence, padding never counts, sentences weigh equally. The number of [SEP] is counted in each sentence, not taken as two.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,8 +22,8 @@ from store.schema.model import FARTHEST, SOURCES, STATISTICS
 ATTENDED = 0.05
 #: A token is a sink where its mean weight over the queries of the sentence is above this (Gu et al. 2024, epsilon) ...
 SINK = 0.3
-#: ... and above this multiple of that under uniform attention, which is larger in sentences of fewer than 5 tokens; where queries
-#: see no later key, the first keys get more of it, and it is larger in sentences of fewer than `LONG` tokens.
+#: ... and above this multiple of its mean weight under uniform attention, which decides in sentences of fewer than 5 tokens; where
+#: queries see no later key, the first keys get more uniform attention, and it decides in sentences of fewer than `LONG` tokens.
 SINK_OF_UNIFORM, LONG = 1.5, 18
 
 
@@ -42,17 +42,17 @@ def token_statistics(
     Parameters
     ----------
     pattern
-        (..., head, query_token, key_token); weight 0 on keys that are not real. Of all queries, or of some from `first` on.
+        (..., head, query_token, key_token); weight 0 on keys that are not real. Rows of all queries, or of some from `first` on.
     flags
         Token flags of the schema: (..., token).
     real
-        (..., token), False for padding, whose statistics have no meaning.
+        (..., token), False for padding, whose statistics are meaningless.
     value_norm
         Value norms ||f(x)|| (..., head, token) (Kobayashi et al. 2020).
     mask
         Which keys a query sees.
     received
-        Attention that each token receives from all queries (..., head, token), where the pattern is of some.
+        Attention that each token receives from all queries (..., head, token), if the pattern has only some.
 
     Returns
     -------
@@ -79,16 +79,16 @@ def vector_statistics(
     bias: AttentionBias | None = None,
     room: int = ROOM,
 ) -> NDArray[np.float32]:
-    """`token_statistics` of the heads of a layer in a sentence (statistic, head, token), with so many weights at once.
+    """`token_statistics` of a layer's heads in a sentence (statistic, head, token), with at most `room` weights at once.
 
     Parameters
     ----------
     query, key
         (head, token, channel).
     flags, value_norm, mask
-        As in `token_statistics`: (token,), (head, token).
+        See `token_statistics`: (token,), (head, token).
     bias
-        What the model adds to the logits of these heads.
+        Bias that the model adds to the logits of these heads.
     """
     blocks = partial(attention_rows, query, key, bias=bias, room=room)
     received, real = sum(rows.sum(axis=-2) for _, rows in blocks()), np.ones(len(flags), bool)
@@ -101,19 +101,19 @@ def vector_statistics(
 
 
 class Patterns(NamedTuple):
-    """What the formulas of a token's statistics are of.
+    """Arguments of the formulas of a token's statistics.
 
     Attributes
     ----------
     pattern, flags
-        As in `token_statistics`.
+        See `token_statistics`.
     value_norm, received, to_self
-        Of the tokens of the queries: (..., head, query_token).
+        Numbers of the tokens of the queries: (..., head, query_token).
     sums
         Sums of weights over [CLS], [SEP], punctuation and sinks; of weight times value norm over the first three, and over all
         keys: (..., head, query_token, 8).
     whole
-        The last of these, never 0: (..., head, query_token).
+        The last of these sums, never 0: (..., head, query_token).
     first
         Position of the first query among the keys.
     """
@@ -128,7 +128,7 @@ class Patterns(NamedTuple):
     first: int
 
 
-#: The formula of every statistic of `store.schema.model.STATISTICS`: (..., head, token).
+#: Statistic of `store.schema.model.STATISTICS` -> its formula, which gives (..., head, token).
 FORMULAS: Mapping[str, Callable[[Patterns], AnyArray]] = {
     "to_cls": lambda of: of.sums[..., 0],
     "to_sep": lambda of: of.sums[..., 1],
@@ -152,7 +152,7 @@ check_complete(__name__, FORMULAS, STATISTICS, "statistic")
 
 
 def _sums_over_keys(pattern: AnyArray, flags: AnyArray, sinks: AnyArray, value_norm: AnyArray) -> AnyArray:
-    """`sums` of `Patterns`, in one product."""
+    """The array `sums` of `Patterns`, in one product."""
     xp = namespace(pattern)
     classes = xp.broadcast_to(_key_classes(flags, like=pattern)[..., None, :, :], (*sinks.shape, 3))
     norms = value_norm[..., None]
@@ -160,11 +160,11 @@ def _sums_over_keys(pattern: AnyArray, flags: AnyArray, sinks: AnyArray, value_n
 
 
 def _sinks(received: AnyArray, real: AnyArray, mask: Mask) -> AnyArray:
-    """1 for sinks, 0 for other keys: (..., head, token)."""
+    """Whether each key is a sink, as 1 or 0: (..., head, token)."""
     rows = as_float(real, like=received).sum(axis=-1)
     if mask.hides:
         threshold = as_float(sink_threshold(rows.tolist(), real.shape[-1], mask), like=received)[..., None, :]
-    else:  # of all tokens the same: a look at the lengths would wait for a GPU
+    else:  # equal for all tokens; reading the lengths would wait for a GPU
         threshold = namespace(rows).clip(SINK * rows, SINK_OF_UNIFORM, None)[..., None, None]
     return as_float(received > threshold, like=received)
 
@@ -177,7 +177,7 @@ def sink_threshold(lengths: ArrayLike, longest: int, mask: Mask = EVERY_KEY) -> 
     lengths
         Tokens of each sentence: (...).
     longest
-        Tokens with a threshold in each sentence, of which those beyond its length have no meaning.
+        Number of tokens with a threshold in each sentence; thresholds beyond its length are meaningless.
     mask
         Which keys a query sees.
 
@@ -216,20 +216,20 @@ def spread_between_heads(
     """Standard deviation of each statistic between heads, as a share of the range that a row can have.
 
     The range makes shares, nats and numbers of keys comparable: the result is 0 where all heads are alike, and at most 0.5.
-    A standard deviation depends on all heads, where the distance of the extremes would depend on two.
+    A standard deviation depends on all heads, while the distance of the extremes would depend on two.
 
     Parameters
     ----------
     head_statistic
-        (source, statistic, layer, head); those over all queries are compared, without attention received.
+        (source, statistic, layer, head); the source `all` is compared, without attention received.
     lengths
         Tokens of each sentence: (sentence,).
     masks
-        Which keys a query sees: of each layer, or of one for all. The range is the mean of those of the layers.
+        Masks of the layers, or one mask for all. The range is the mean over layers.
 
     Returns
     -------
-    By the name of the statistic, of those that the store has.
+    Statistic -> share, for the statistics that the store has.
     """
     distinct = dict.fromkeys(masks)
     of_layers, counts = [_ranges(lengths, mask) for mask in distinct], [[*masks].count(mask) for mask in distinct]
@@ -241,7 +241,7 @@ def spread_between_heads(
 
 
 def _ranges(lengths: NDArray[np.integer], mask: Mask) -> dict[str, float]:
-    """How large some statistics can be in a layer, mean over queries and sentences."""
+    """Largest possible values of some statistics in a layer, mean over queries and sentences."""
     farthest = np.inf if mask.window is None else mask.window
     # Fewer than 1 / 0.05 weights can be above 0.05.
     attended = _by_seen(lambda seen: np.minimum(seen, round(1 / ATTENDED) - 1), lengths, mask)
@@ -254,12 +254,12 @@ def _ranges(lengths: NDArray[np.integer], mask: Mask) -> dict[str, float]:
 
 
 def even_entropy(lengths: NDArray[np.integer], mask: Mask = EVERY_KEY) -> NDArray[np.float64]:
-    """Entropy of uniform attention in nats, ln of the tokens that a query sees; the mean over the queries of each sentence: (sentence,)."""
+    """Entropy of uniform attention in nats, ln of the number of keys that a query sees; mean over a sentence's queries: (sentence,)."""
     return _by_seen(np.log, lengths, mask)
 
 
 def even_entropies(lengths: NDArray[np.integer], masks: Sequence[Mask]) -> NDArray[np.float64]:
-    """The mean of `even_entropy` over the sentences, of each layer with such a mask: (layer,)."""
+    """The mean of `even_entropy` over the sentences, for the mask of each layer: (layer,)."""
     means = {mask: even_entropy(lengths, mask).mean() for mask in {*masks}}
     return np.array([means[mask] for mask in masks])
 
@@ -267,7 +267,7 @@ def even_entropies(lengths: NDArray[np.integer], masks: Sequence[Mask]) -> NDArr
 def _by_seen(
     value: Callable[[NDArray[np.int64]], NDArray[np.generic]], lengths: NDArray[np.integer], mask: Mask
 ) -> NDArray[np.float64]:
-    """Mean over the queries of each sentence of a value that depends on how many keys a query sees: (sentence,)."""
+    """Mean over each sentence's queries of a value that depends on the number of keys that a query sees: (sentence,)."""
     sizes, of_sentence = np.unique(lengths, return_inverse=True)
     seen = [mask.seen_keys(size) if mask.hides else np.array([size]) for size in sizes.tolist()]
     means = np.array([np.mean(np.asarray(value(each), np.float64)) for each in seen], np.float64)
@@ -326,7 +326,7 @@ def row_weights(rows: AnyArray) -> AnyArray:
 
     Returns
     -------
-    (source, sentence, token), 0 in sentences without such rows.
+    (source, sentence, token), 0 in sentences without rows of the source.
     """
     xp = namespace(rows)
     return rows / xp.clip(rows.sum(axis=-1), 1, None)[..., None]
@@ -362,7 +362,7 @@ def mean_over_sentences(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
     Returns
     -------
-    As `sums`, NaN where no sentence counts.
+    Means of the shape of `sums`, NaN where no sentence counts.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         means: np.ndarray = sums / counts.reshape(-1, *[1] * (sums.ndim - 1))
@@ -370,13 +370,13 @@ def mean_over_sentences(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def _key_classes(flags: AnyArray, like: AnyArray) -> AnyArray:
-    """Whether each token is [CLS], [SEP], punctuation, as 0 or 1: (..., token, 3)."""
+    """Whether each token is [CLS], [SEP] or punctuation, as 0 or 1: (..., token, 3)."""
     xp = namespace(flags)
     return as_float(xp.stack([(flags & bits) != 0 for bits in (OPENS, SEP, PUNCTUATION)], -1), like=like)
 
 
 def _at_offset(pattern: AnyArray, offset: int) -> AnyArray:
-    """Weight on the key `offset` places after that of the query's number in the pattern, 0 where there is none."""
+    """Weight on the key `offset` places after the query's row number, 0 where there is no such key."""
     xp = namespace(pattern)
     weights = xp.zeros_like(pattern[..., 0])
     diagonal = pattern.diagonal(offset, -2, -1)
@@ -388,7 +388,7 @@ def _at_offset(pattern: AnyArray, offset: int) -> AnyArray:
 def summed_pattern(pattern: AnyArray, real: AnyArray) -> AnyArray:
     """Sum over sentences of the pattern, each row divided by the number of rows of its sentence.
 
-    Its columns are the attention received by position, mean over queries (Clark et al. 2019) and sum over sentences.
+    A sum over a column is the attention received by position, mean over queries (Clark et al. 2019) and sum over sentences.
 
     Parameters
     ----------
@@ -418,7 +418,7 @@ def offset_profile(summed: AnyArray) -> AnyArray:
 
     Returns
     -------
-    (offset, head), by `store.schema.model.OFFSETS`.
+    (offset, head), in the order of `store.schema.model.OFFSETS`.
     """
     xp = namespace(summed)
     by_offset = _diagonal_sums(summed)
@@ -435,7 +435,7 @@ def offset_profile(summed: AnyArray) -> AnyArray:
 def _diagonal_sums(square: AnyArray) -> AnyArray:
     """Sums along the diagonals, the main diagonal in the middle: (head, offset), more than `FARTHEST` on each side.
 
-    Row i is shifted by n - 1 - i, so that a diagonal becomes a column: written into rows of 2 n, read as rows of 2 n - 1.
+    Row i is shifted by n - 1 - i, so that a diagonal becomes a column: rows are written with length 2 n and read with 2 n - 1.
     """
     xp = namespace(square)
     heads, tokens = square.shape[0], square.shape[-1]

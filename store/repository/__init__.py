@@ -1,1 +1,1 @@
-"""The icechunk repository behind a store: where it is, its history, its files, and who may write it."""
+"""The icechunk repository behind a store: its place, history, files and lock."""

@@ -1,8 +1,8 @@
-"""Where the icechunk repository of a store is, how it is opened, who may write it, and the branch files of a local store.
+"""Access to the icechunk repository of a store: its place, opening, the lock of its writer, and branch files of a local store.
 
 Readers follow branch `main`. The ingest commits to branch `ingest`; publishing moves `main` by compare-and-set. On a
 local disk a branch is a plain file, which icechunk 1.x writes as `refs/branch.<name>/ref.json` (`tests/test_zarr_internals.py`
-fails where it no longer does): a process that moves it holds a lock, since two committers silently lose data.
+fails where this changes): a process that moves a branch holds a lock, since two committers silently lose data.
 """
 
 import json
@@ -40,7 +40,7 @@ def holds_snapshots(store: Path) -> bool:
 
 
 def branch_problem(store: Path, branch: str) -> str | None:
-    """What is wrong with a branch, in a sentence; None where it names a snapshot of the store."""
+    """A finding on a branch, as a sentence; None where the branch names a snapshot of the store."""
     path = _file(store, branch).relative_to(store)
     try:
         named = named_snapshot(store, branch)
@@ -52,7 +52,7 @@ def branch_problem(store: Path, branch: str) -> str | None:
 
 
 def named_snapshot(store: Path, branch: str) -> str:
-    """Id of the snapshot that a branch names. ValueError where icechunk did not write the file so."""
+    """Id of the snapshot that a branch names. ValueError where the file is not as icechunk writes it."""
     match json.loads(_file(store, branch).read_bytes()):
         case {"snapshot": str(named), **others} if not others and named.isalnum():
             return named
@@ -74,20 +74,20 @@ INVALID_URL = "is not a valid store URL. Use a folder, s3://bucket/prefix or gs:
 
 Result = TypeVar("Result")
 
-#: A manifest that could not be read ahead is read when it is needed, which says what is wrong.
+#: No log for a manifest that could not be read ahead: it is read again on demand, and an error is then raised.
 icechunk.set_logs_filter("error,icechunk::repository=off")
 
-#: No manifest is read before an array is. To find those of coordinates, icechunk compiles regular expressions anew for
-#: every session: 20 ms of processor time, against 1 ms without. Held in memory: a store has no configuration of its own.
+#: No manifest is read before its array. To find manifests of coordinates, icechunk would compile regular expressions for
+#: every session: 20 ms of processor time, against 1 ms without. Kept in memory: a store stores no configuration.
 CONFIG = RepositoryConfig(
     manifest=ManifestConfig(preload=ManifestPreloadConfig(preload_if=ManifestPreloadCondition.false()))
 )
 
 
 def local_path(url: str) -> Path | None:
-    """Folder of a local store, `~` as the home of its user; None for object storage.
+    """Folder of a local store, with `~` replaced by the user's home; None for object storage.
 
-    StoreError where the system allows no such path, or where a URL names a host or goes on after its path.
+    StoreError where the system allows no such path, or where a URL names a host or continues after its path.
     """
     parts = _parts(url)
     if parts.scheme != "file" and "://" in url:
@@ -155,7 +155,7 @@ def open_repository(url: str, limit: float = LONGEST_READ) -> Repository:
     Parameters
     ----------
     url
-        As `storage` takes it.
+        URL of the store, see `storage`.
     limit
         Seconds after which object storage is taken to be silent.
 
@@ -168,7 +168,7 @@ def open_repository(url: str, limit: float = LONGEST_READ) -> Repository:
     place, path = storage(url), local_path(url)
     _check_branch(url, MAIN)
     try:
-        # icechunk makes a folder where there is none, and panics where there is a file.
+        # icechunk makes a missing folder, and panics where there is a file.
         there = path.is_dir() and Repository.exists(place) if path else True
         repository = _open(place, path, limit) if there else None
     except IcechunkError as error:
@@ -179,7 +179,7 @@ def open_repository(url: str, limit: float = LONGEST_READ) -> Repository:
 
 
 def _open(place: icechunk.Storage, path: Path | None, limit: float) -> Repository | None:
-    """The repository; None where there is none in object storage, where to ask first would be one more request."""
+    """The repository; None where object storage has none, as a check before would be a further request."""
     return open_remote(place, limit) if path is None else Repository.open(place, config=CONFIG)
 
 
@@ -214,12 +214,12 @@ def _created(place: icechunk.Storage, path: Path | None) -> Repository:
     if path is None:
         return open_remote(place) or create_remote(place)
     if not Repository.exists(place):
-        Repository.create(place)  # without CONFIG, which it would write to the store
+        Repository.create(place)  # without CONFIG, which icechunk would write to the store
     return Repository.open(place, config=CONFIG)
 
 
 def _branch_off(repository: Repository) -> None:
-    """Create branch `ingest`. One whose creation was answered with an error may be there nevertheless."""
+    """Create branch `ingest`, which may exist even where its creation was answered with an error."""
     try:
         repository.create_branch(INGEST, repository.lookup_branch(MAIN))
     except IcechunkError:
@@ -228,7 +228,7 @@ def _branch_off(repository: Repository) -> None:
 
 
 def no_store(url: str) -> StoreError:
-    """The error where there is no store: an ingest makes one, unless something else is there."""
+    """The error for a missing store: an ingest makes one, unless the place holds something else."""
     try:
         check_place(url)
     except StoreError as error:
@@ -237,7 +237,7 @@ def no_store(url: str) -> StoreError:
 
 
 def check_place(url: str) -> None:
-    """Raise StoreError where something else than a store is at the place, or where a file is instead of a folder above it."""
+    """Raise StoreError where the place holds something else than a store, or where a folder above it is a file."""
     path = local_path(url)
     if path is None:
         return
@@ -247,7 +247,7 @@ def check_place(url: str) -> None:
 
 
 def _is_new(repository: Repository) -> bool:
-    """Whether nothing has been committed yet. A store that lost its branch `ingest` later is not new."""
+    """Whether nothing has been committed yet; False for a store that lost its branch `ingest` later."""
     first = repository.lookup_snapshot(repository.lookup_branch(MAIN)).parent_id is None
     return first and INGEST not in repository.list_branches()
 
@@ -260,7 +260,7 @@ def _check_branch(url: str, branch: str) -> None:
 
 
 def mend_advice(url: str) -> str:
-    """What to do where a branch of the store is lost or damaged."""
+    """Advice where a branch of the store is lost or damaged."""
     return f"Run `headscape mend --store={url}` to return to the newest publication that can be read."
 
 
@@ -279,7 +279,7 @@ def _empty_or_repository(path: Path) -> bool:
 def writing(url: str) -> Iterator[None]:
     """Hold the store's lock: only one process at a time writes a local store. Object storage needs no lock.
 
-    The lock file is removed in the end, and so are new folders above a place where no store was made.
+    At the end the lock file is removed, and so are new folders if no store was made in them.
     """
     path = local_path(url)
     if path is None:

@@ -1,19 +1,19 @@
-"""Create, grow and write the arrays of a group as the schema declares them, and read keys and statistics as the schema names them. Only the ingest writes.
+"""Create, grow and write arrays of a group as the schema declares them; read keys and statistics by the schema. Only the ingest writes.
 
 `write_block` writes whole shards past zarr's codec pipeline. The arrays per token are uncompressed and a block is
 exactly one shard along `token`: a shard's bytes are the block's own tiles, each with its checksum, and an index that is
 the same for every shard (Zarr's sharding_indexed codec 1.0 with crc32c inside). zarr's writer takes a few Python steps
 for each of a block's 600 tiles, on the interpreter lock that also feeds the model: the ingest ran at 0.76 of a plain
-forward pass with it. `store.repository.tiles` reads them; tests compare the bytes of both writers.
+forward pass with it. `store.repository.tiles` reads the shards; tests compare the bytes of both writers.
 
-Keys are stored in float16 without a constant of each head, which is subtracted before rounding. The keys of a head may
-share a large part: in L11 H10 of gte-small keys have norm 31, and so has their mean. The softmax ignores that part, but
-float16 rounds relative to the whole. Stores of schema 3 have no constant: their keys are stored as is.
+Keys are stored in float16 after a constant of each head is subtracted. The keys of a head may share a large part: in
+L11 H10 of gte-small keys have norm 31, and so has their mean. The softmax ignores the shared part, but float16 rounds
+relative to the whole. Stores of schema 3 have no constant: their keys are stored unchanged.
 
-Statistics are read in the order of `STATISTICS`: NaN where a store that was made before has none.
+Statistics are read in the order of `STATISTICS`, NaN where an older store lacks one.
 
-The groups of a snapshot are opened as lazy, labelled datasets, and the finished views among them. xarray's `to_netcdf` can write
-each: netCDF holds no 16-bit floats, and of attributes only texts, numbers and lists of them.
+The groups of a snapshot, also finished views, are opened as lazy, labelled datasets. xarray's `to_netcdf` can write each, although
+netCDF has no 16-bit floats, and only texts, numbers and lists of them as attributes.
 """
 
 import json
@@ -43,7 +43,7 @@ from store.repository.zarr_internals import run_in_zarr
 from store.schema import Array
 from store.schema.model import STATISTICS
 
-#: As zarr's codec `crc32c` appends it.
+#: Format of a checksum, as zarr's codec `crc32c` appends it.
 CHECKSUM = Struct("<I")
 CONSTANT = "key_constant"
 #: Name of the keys as they are stored, in a dataset whose `key` has the constant added.
@@ -51,21 +51,21 @@ STORED = "stored_key"
 STATISTIC = "statistic"
 #: Packages that write netCDF 4; without them `to_netcdf` writes netCDF 3.
 NETCDF_4 = ("netCDF4", "h5netcdf")
-#: dtypes that netCDF 4 or netCDF 3 lacks -> the smallest of both that holds every value; hashes of 64 bits as digits, in netCDF 3 alone.
+#: dtype that netCDF 4 or 3 lacks -> the smallest dtype of both for all values; in netCDF 3 alone, hashes of 64 bits as digits.
 WRITTEN_AS = {"float16": "float32", "uint16": "int32"} | ({} if any(map(find_spec, NETCDF_4)) else {"uint64": "S20"})
 
 
 def create_arrays(group: zarr.Group, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> None:
-    """Create the arrays that a group lacks, and resize those that have grown.
+    """Create the arrays that a group lacks, and resize arrays that have grown.
 
     Parameters
     ----------
     group
-        Where the arrays are.
+        Group of the arrays.
     arrays
         Declarations by name.
     sizes
-        Length of every dim, and of the names that chunks and shards are declared in.
+        Length of every dim, and values of names that chunks and shards are declared with.
     """
     lacking: dict[str, Any] = {}
     for name, array in arrays.items():
@@ -94,15 +94,15 @@ def _opened(group: zarr.Group) -> dict[str, zarr.Array[Any]]:
 
 
 def _create(group: zarr.Group, lacking: Mapping[str, Any]) -> None:
-    """Create arrays all at once: one after the other, each would look for its parents again."""
+    """Create all arrays at once: single creations would each look for their parent groups again."""
     nodes = {f"{group.path}/{name}".lstrip("/"): declared for name, declared in lacking.items()}
     for path, array in zarr.create_hierarchy(store=group.store, nodes=nodes):
-        if isinstance(array, zarr.Array):  # and not a parent
+        if isinstance(array, zarr.Array):  # not a parent group
             _opened(group)[path.rpartition("/")[2]] = array
 
 
 def _declared(array: Array, shape: tuple[int, ...], sizes: Mapping[str, int]) -> Any:
-    """What zarr stores of an array beside its chunks."""
+    """Metadata that zarr stores for an array."""
     options: dict[str, Any] = {} if array.fill is None else {"fill_value": array.fill}
     return zarr.create_array(
         MemoryStore(),
@@ -118,7 +118,7 @@ def _declared(array: Array, shape: tuple[int, ...], sizes: Mapping[str, int]) ->
 
 
 def _codecs(array: Array) -> tuple[BytesBytesCodec, ...]:
-    """Codecs of a chunk. The last one appends a checksum, which zarr checks at every read; in a shard, to every inner chunk."""
+    """Codecs of a chunk. The last appends a checksum, which zarr checks at every read; in a shard every inner chunk has one."""
     return (ZstdCodec(level=3), Crc32cCodec()) if array.compressed else (Crc32cCodec(),)
 
 
@@ -137,9 +137,9 @@ def write_block(array: zarr.Array[Any], values: NDArray[Any], *, block: int, lay
     Parameters
     ----------
     array
-        Sharded, uncompressed, with a dim `token`. With a `layer`, its first dim is that of the layers, one in a shard.
+        Sharded, uncompressed, with a dim `token`. With a `layer`, its first dim is the layer, and a shard has one layer.
     values
-        All dims whole but `token`, which has the length of a shard; with a `layer`, of that alone.
+        Values of all other dims, with `token` of the length of a shard; with a `layer`, of this layer alone.
     block
         Number of the block.
     layer
@@ -165,7 +165,7 @@ def write_block(array: zarr.Array[Any], values: NDArray[Any], *, block: int, lay
 
 
 async def _set_all(array: zarr.Array[Any], values: NDArray[Any], first: tuple[int, ...]) -> None:
-    """Write values that are whole shards, the first of them at a place among the shards."""
+    """Write values of whole shards; `first` is the place of the first shard among all."""
     shard = array.shards or ()
     for place in product(*(range(size // step) for size, step in zip(values.shape, shard, strict=True))):
         part = values[tuple(slice(at * step, (at + 1) * step) for at, step in zip(place, shard, strict=True))]
@@ -203,7 +203,7 @@ def _index(tiles: int, length: int) -> bytes:
 
 
 def with_keys(model: xr.Dataset) -> xr.Dataset:
-    """The dataset of a model with its keys in float32, constant added, and the stored ones as `stored_key`. Lazy."""
+    """The dataset of a model with keys in float32, with the constant added, and stored keys as `stored_key`. Lazy."""
     if CONSTANT not in model:
         return model
     stored = model.key.variable
@@ -213,12 +213,12 @@ def with_keys(model: xr.Dataset) -> xr.Dataset:
 
 
 def stored_vectors(model: xr.Dataset, role: str, *, layer: int, head: int) -> tuple[xr.Variable, NDArray[np.float32]]:
-    """Queries or keys of a head as they are stored, and what to add to each of them.
+    """Queries or keys of a head as they are stored, and the constant to add to each.
 
     Parameters
     ----------
     model
-        From `with_keys`.
+        Dataset from `with_keys`.
     role
         `query` or `key`.
     layer, head
@@ -259,7 +259,7 @@ def read_vectors(group: zarr.Group, role: str, layer: int, rows: slice) -> NDArr
 
 
 def _stored_rows(array: zarr.Array[Any], layer: int, rows: slice) -> NDArray[Any]:
-    """Rows (head, token, channel) of a layer."""
+    """Stored rows (head, token, channel) of a layer."""
     _, heads, tokens, channels = array.shape
     start, stop, _ = rows.indices(tokens)
     selection = (slice(layer, layer + 1), slice(0, heads), slice(start, stop), slice(0, channels))
@@ -311,7 +311,7 @@ def _every(stored: xr.Variable, places: NDArray[np.int64]) -> xr.Variable:
 
 
 class _Statistics(BackendArray):
-    """Lazy array of statistics at their places among the stored ones, of which -1 is none."""
+    """Lazy array of statistics by their places among the stored statistics; NaN for place -1, a missing one."""
 
     def __init__(self, stored: xr.Variable, places: NDArray[np.int64]) -> None:
         self._stored, self._places, self._axis = stored, places, stored.get_axis_num(STATISTIC)
@@ -330,7 +330,7 @@ class _Statistics(BackendArray):
 
 
 def with_written_types(opened: xr.Dataset) -> xr.Dataset:
-    """The lazy dataset, whose arrays `to_netcdf` writes in dtypes that netCDF has; in memory they stay as they are stored."""
+    """The lazy dataset with dtypes of netCDF for `to_netcdf`; in memory, arrays keep their stored dtypes."""
     for variable in opened.variables.values():
         if str(variable.dtype) in WRITTEN_AS:
             variable.encoding["dtype"] = WRITTEN_AS[str(variable.dtype)]
@@ -338,15 +338,15 @@ def with_written_types(opened: xr.Dataset) -> xr.Dataset:
 
 
 def with_written_attributes(opened: xr.Dataset) -> xr.Dataset:
-    """The dataset with attributes that `to_netcdf` writes: mappings and lists of texts as JSON, truth as 0 or 1.
+    """The dataset with attributes that `to_netcdf` can write: mappings and lists of texts as JSON, bools as 0 or 1.
 
-    Attributes of its arrays stay: a list of texts, such as the names of codes, is written where `netcdf4` is installed.
+    Attributes of its arrays do not change: netCDF holds a list of texts, such as names of codes, where `netcdf4` is installed.
     """
     return opened.assign_attrs({name: written(value) for name, value in opened.attrs.items()})
 
 
 def written(value: object) -> object:
-    """An attribute as `with_written_attributes` gives it."""
+    """An attribute in the form that `with_written_attributes` gives it."""
     if isinstance(value, bool):
         return int(value)
     numbers = isinstance(value, list) and bool(value) and all(type(number) in (int, float) for number in value)
@@ -366,7 +366,7 @@ class Groups:
     def open(self, path: str) -> xr.Dataset:
         """A group as a lazy dataset. FileNotFoundError where there is none."""
         # chunks=None: wrapping the arrays in dask made every read 3 to 20 times slower.
-        # zarr_format=3: every store has it, and zarr would look for version 2 beside each group.
+        # zarr_format=3: every store has this format; without it zarr would look for version 2 of each group.
         dataset = xr.open_zarr(self.chunks, group=path, chunks=None, consolidated=False, zarr_format=3)
         return with_written_types(with_tiles(dataset, self.group(path)))
 
@@ -394,7 +394,7 @@ class Views:
     names
         Names of the finished views.
     quality
-        Array that is loaded when a view is opened; the others stay lazy.
+        Array that is loaded when a view is opened; other arrays stay lazy.
     kind
         What the views show, for the error message, such as ` of the feature points`.
     """

@@ -1,16 +1,16 @@
-"""Checksums of the files of a local store, listed in its file `checksums`: icechunk does not check what it reads.
+"""Checksums of the files of a local store, listed in its file `checksums`, as icechunk does not check files that it reads.
 
 A line is the CRC-32C of a file in hexadecimal and its path in the store. Publishing appends the files written since.
 Numbers are protected twice: every chunk of an array carries its own checksum, which zarr checks at each read
 (`store/repository/arrays.py`). Object storage checks its objects itself and has no such file.
 
-The file `fingerprints` finds out exchanged and replaced files. Every tile of a chunk file is followed by its own CRC-32C,
-and the CRC-32C of bytes with theirs is a constant: in the list of checksums all sound shards of a shape look alike (the
-2,494 files of a default store have 11 checksums). A fingerprint is another checksum (CRC-32 of zlib) of the first and
-last bytes, and the size. Beside it stand time of writing and inode: a file that has both is not read again; and the same
-checksum of the whole file, which `verify` compares: tiles that were exchanged within a file, or replaced in its middle,
-are found there. The first line is the checksum and length of the list of checksums, which publishing only appends to;
-the last is the checksum of this file.
+The file `fingerprints` detects exchanged and replaced files. Every tile of a chunk file is followed by its own CRC-32C,
+and the CRC-32C of bytes followed by their CRC-32C is a constant: in the list of checksums all sound shards of a shape are
+equal (the 2,494 files of a default store have 11 checksums). A fingerprint is another checksum (CRC-32 of zlib) of the
+first and last bytes, and the size. Each line also has time of writing and inode, so that an untouched file is not read
+again, and the CRC-32 of the whole file, which `verify` compares: it detects tiles that were exchanged within a file, or
+replaced in its middle. The first line has the checksum and length of the list of checksums, which publishing only
+appends to; the last line is the checksum of this file.
 """
 
 import json
@@ -35,9 +35,9 @@ from store.repository.files import replace_file
 LIST, FINGERPRINTS = "checksums", "fingerprints"
 FOLDERS = ("snapshots", "manifests", "transactions", "chunks")
 FOLDER = "chunks"
-#: Bytes at each end of a file that a fingerprint is of, and bytes of a file that are in memory at once.
+#: Bytes at each end of a file that its fingerprint covers, and bytes of a file that are in memory at once.
 PIECE, READ_AT_ONCE = 4096, 1 << 22
-#: Seconds after which a reader looks at all files again; where names in the folder have changed, after which he does.
+#: Seconds after which a reader checks all files again, and seconds where names in the folder have changed.
 PAUSE, SOON = 60.0, 1.0
 
 
@@ -58,7 +58,7 @@ class Checksums:
     def check(self, path: str) -> None:
         """Raise StoreCorrupt where a listed file has changed since it was published.
 
-        A file is read again only where it was written since: a server asks for the same ones again and again.
+        A file is read again only where it was written since, as a server checks the same files again and again.
         """
         if problem := self._problem(path, _known_checksum):
             if self.damage:
@@ -66,17 +66,17 @@ class Checksums:
             raise StoreCorrupt(f"A file of the store is damaged: {problem} Run `headscape verify` to list all damage.")
 
     def check_chunks(self) -> None:
-        """Raise StoreCorrupt where a chunk file holds the bytes of another, each of which would pass its own checksum."""
+        """Raise StoreCorrupt where a chunk file holds the bytes of another file, whose own checksums would pass."""
         if self._fingerprints and (problem := self._fingerprints.first_replaced()):
             raise StoreCorrupt(f"A file of the store is damaged: {problem} Run `headscape verify` to list all damage.")
 
     @property
     def damage(self) -> str | None:
-        """A sentence where the list itself is damaged."""
+        """A finding where the list itself is damaged; else None."""
         return self._fingerprints.damage if self._fingerprints else None
 
     def wrong_files(self) -> Iterator[str]:
-        """A sentence for each listed file that is missing, has changed or holds the bytes of another; or for a damaged list."""
+        """A finding for each listed file that is missing, has changed or holds another file's bytes, and for a damaged list."""
         if self.damage:
             yield self.damage
         else:
@@ -85,7 +85,7 @@ class Checksums:
             yield from self._fingerprints.replaced(every=True)
 
     def wrong_paths(self) -> Iterator[str]:
-        """Each listed file that is missing or has changed."""
+        """Paths of listed files that are missing or have changed."""
         return (path for path in self.listed if self._problem(path, checksum))
 
     def _problem(self, path: str, compute: Callable[[Path], str]) -> str | None:
@@ -101,25 +101,25 @@ class Checksums:
 
 
 def record_checksums(store: Path, only: Set[str] | None = None) -> None:
-    """Add every file, or each of some, that is not listed yet to the list."""
+    """Add all unlisted files, or those in `only`, to the list."""
     listed = _read(store)
     new = [path for path in file_stamps(store) if path not in listed and (only is None or path in only)]
     _write(store, listed, new=new)
 
 
 def relist(store: Path) -> None:
-    """List every file as it is: the lists are damaged, the files are not."""
+    """List every file anew, where the lists are damaged and the files are not."""
     (store / FINGERPRINTS).unlink(missing_ok=True)
     _write(store, {}, new=list(file_stamps(store)))
 
 
 def forget(store: Path, paths: Set[str]) -> None:
-    """Take files from the list that nothing needs any more."""
+    """Remove files from the list that nothing needs any more."""
     _write(store, {path: known for path, known in _read(store).items() if path not in paths})
 
 
 def rewrite_checksums(store: Path, before: Mapping[str, int]) -> None:
-    """Update the list after an expiry: drop the files that it deleted, and list anew those that it rewrote.
+    """Update the list after an expiry: drop deleted files, and list rewritten files anew.
 
     Files that were missing or damaged before the expiry stay listed as they were.
 
@@ -154,7 +154,7 @@ def _read(store: Path) -> dict[str, str]:
 
 
 def _write(store: Path, listed: Mapping[str, str], new: Iterable[str] = ()) -> None:
-    """Write the list with the new files, each of which is read once, in one step: a reader never sees half of it."""
+    """Write the list with new files, each read once, in one step, so that readers never see half of it."""
     sums = {path: _sums(store / path) for path in new}
     listed = {**listed, **{path: known for path, (known, _) in sums.items()}}
     replace_file(store / LIST, "".join(f"{known} {path}\n" for path, known in listed.items()).encode())
@@ -168,7 +168,7 @@ _CHUNK = re.compile(r"(.+)/c(?:/\d+)*")
 class CheckedStore(WrapperStore[IcechunkStore]):
     """The chunks of a snapshot, with the manifests of an array checked before its first chunk is read.
 
-    A manifest says in which file each chunk is: a damaged one gives another chunk, or none, which reads as the fill value.
+    A manifest names the file of each chunk: a damaged manifest leads to another chunk, or to none, which reads as the fill value.
     """
 
     def __init__(self, store: IcechunkStore, repository: Repository, snapshot: str, checksums: Checksums) -> None:
@@ -212,7 +212,7 @@ def _checksum_at(file: Path, _time: int, _bytes: int) -> str:
 
 
 class Fingerprint(NamedTuple):
-    """Of a file: what it holds, what a file that nobody has touched since keeps, and all that it holds; "" in older lists."""
+    """Fingerprint of a file: of its ends (`holds`), its time and inode (`stamp`), and of all its bytes (`whole`; "" in older lists)."""
 
     holds: str
     stamp: str
@@ -225,7 +225,7 @@ class Fingerprints:
     Attributes
     ----------
     damage
-        A sentence where the list of checksums or this one is damaged itself.
+        A finding where the list of checksums or of fingerprints itself is damaged; else None.
     """
 
     def __init__(self, store: Path, checksums: Mapping[str, str]) -> None:
@@ -234,14 +234,14 @@ class Fingerprints:
         self._looked, self._names = -PAUSE, -1
 
     def replaced(self, *, every: bool = False) -> Iterator[str]:
-        """A sentence for each chunk file that holds sound bytes of another; only those touched since, unless `every`, whose middle is read too."""
+        """A finding for each chunk file with sound bytes of another; only of touched files, or of `every` file, then with its middle."""
         owner = {known.holds: path for path, known in self._listed.items()}
         for path, known in self._listed.items():
             try:
                 if every or _stamp(self._store / path) != known.stamp:
                     yield from self._compared(path, known, owner, whole=every)
             except OSError:
-                continue  # missing: reading it says so
+                continue  # missing: a read reports it
 
     def _compared(self, path: str, known: Fingerprint, owner: Mapping[str, str], *, whole: bool) -> Iterator[str]:
         holds = _held(self._store / path)
@@ -250,16 +250,16 @@ class Fingerprints:
             return
         if not same_ends and holds in owner:
             yield f"{path} holds the bytes of {owner[holds]}."
-        elif checksum(self._store / path) == self._checksums.get(path):  # else damaged, which reading finds out
+        elif checksum(self._store / path) == self._checksums.get(path):  # else damaged, which a read detects
             yield f"{path} holds other bytes than were written."
 
     def first_replaced(self) -> str | None:
-        """A sentence on a chunk file that holds sound bytes of another; looked for again from time to time."""
+        """A finding on a chunk file with sound bytes of another; else None. Files are checked again from time to time."""
         names, now = (self._store / FOLDER).stat().st_mtime_ns, time.monotonic()
         if now - self._looked < (SOON if names != self._names else PAUSE):
             return None
         found = next(self.replaced(), None)
-        if found is None:  # else it is found again at the next read
+        if found is None:  # a found file is reported again at the next read
             self._looked, self._names = now, names
         return found
 
@@ -270,7 +270,7 @@ def has_fingerprints(store: Path | None) -> bool:
 
 
 def _write_fingerprints(store: Path, checksums: Mapping[str, str], read: Mapping[str, Fingerprint]) -> None:
-    """Write the fingerprints of the listed chunk files; those that are known and still there are kept, and others taken from `read`."""
+    """Write the fingerprints of the listed chunk files: known ones are kept, others are taken from `read` or made."""
     listed, _ = _read_fingerprints(store)
     chunks = (path for path in checksums if path.startswith(f"{FOLDER}/"))
     known = {path: listed.get(path) or read.get(path) or _fingerprint(store / path) for path in chunks}
@@ -283,7 +283,7 @@ def _write_fingerprints(store: Path, checksums: Mapping[str, str], read: Mapping
 
 
 def _read_fingerprints(store: Path) -> tuple[dict[str, Fingerprint], str | None]:
-    """The fingerprints by path, and what is wrong with the lists; no fingerprints where theirs is damaged."""
+    """The fingerprints by path, and a finding on damaged lists; no fingerprints where their list is damaged."""
     try:
         content = (store / FINGERPRINTS).read_bytes()
     except FileNotFoundError:
@@ -306,7 +306,7 @@ def _list_seal(content: bytes) -> str:
 
 
 def _is_sealed(store: Path, seal: str) -> bool:
-    """Whether the list of checksums begins as it was sealed; where it is missing, `verify` says so."""
+    """Whether the list of checksums begins with its sealed part; True where it is missing, which `verify` reports."""
     try:
         content = (store / LIST).read_bytes()
     except FileNotFoundError:
@@ -322,7 +322,7 @@ def _fingerprint(file: Path) -> Fingerprint | None:
 
 
 def _sums(file: Path) -> tuple[str, Fingerprint]:
-    """Checksum and fingerprint of a file, from one look at each of its bytes."""
+    """Checksum and fingerprint of a file, from one read."""
     total, whole, first, last = 0, 0, b"", b""
     with file.open("rb") as opened:
         status = os.fstat(opened.fileno())
@@ -362,7 +362,7 @@ def checksum(file: Path) -> str:
 
 
 def _summed(file: Path, extend: Callable[[int, bytes], int]) -> str:
-    """A checksum of a file in hexadecimal, by what extends the checksum of the bytes before."""
+    """A checksum of a file in hexadecimal; `extend` updates the checksum of previous bytes."""
     total = 0
     with file.open("rb") as opened:
         while piece := opened.read(READ_AT_ONCE):

@@ -1,13 +1,13 @@
-"""Errors of a store. Each message says what is wrong, then what to do.
+"""Errors of a store. Each message names the problem, then the remedy.
 
-One is of a process that was forked after a store was opened: icechunk would wait there for ever. A fork copies the
-calling thread only, and icechunk answers from threads of its own, which it starts once for a process.
+A process that was forked after a store was opened gets an error too: icechunk would wait there for ever. A fork copies
+only the calling thread, and icechunk answers from threads of its own, which it starts once per process.
 """
 
 import os
 from operator import index
 
-#: Processes that icechunk runs in: this one, and those that it was forked from.
+#: Ids of processes in which icechunk runs: this process, and processes that it was forked from.
 _RUNS_IN: set[int] = set()
 
 
@@ -33,7 +33,7 @@ class NotIngested(StoreError):
     Attributes
     ----------
     missing, remedy
-        A sentence that says what is missing, and one that says how to compute it.
+        A sentence on the missing result, and a sentence on how to compute it.
     """
 
     def __init__(self, missing: str, remedy: str) -> None:
@@ -44,7 +44,7 @@ class NotIngested(StoreError):
         return type(self), (
             self.missing,
             self.remedy,
-        )  # a pool of processes waits for ever on an error that cannot be read
+        )  # a pool of processes waits for ever on an error that cannot be unpickled
 
 
 class SchemaMismatch(StoreError):
@@ -56,11 +56,11 @@ class SnapshotNotFound(StoreError):
 
 
 class StoreCorrupt(StoreError):
-    """A part of the store cannot be read or contradicts another."""
+    """A part of the store cannot be read or contradicts another part."""
 
 
 def check_head(layer: int, head: int, *, layers: int, heads: int) -> None:
-    """Raise StoreError where a model of so many layers, of so many heads each, has no such head. Both count from 0."""
+    """Raise StoreError where a model of `layers` layers with `heads` heads each has no such head. Both count from 0."""
     if not (is_integer(layer) and is_integer(head)):
         raise StoreError(f"A layer and a head are whole numbers, not {layer!r} and {head!r}. Give numbers from 0.")
     if not (0 <= layer < layers and 0 <= head < heads):
@@ -70,7 +70,7 @@ def check_head(layer: int, head: int, *, layers: int, heads: int) -> None:
 
 
 def check_index(name: str, number: int, size: int) -> None:
-    """Raise StoreError where there is no such sentence, or whatever the name says, among so many. They count from 0."""
+    """Raise StoreError where `number` is no index, from 0, among `size` items; `name` names an item, such as a sentence."""
     if not is_integer(number):
         raise StoreError(f"A {name} is a whole number, not {number!r}. Give a number from 0.")
     if not 0 <= number < size:
@@ -78,7 +78,7 @@ def check_index(name: str, number: int, size: int) -> None:
 
 
 def is_integer(number: object) -> bool:
-    """Of Python or of numpy; True and False are none."""
+    """Whether an object is an integer of Python or numpy; True and False are not."""
     try:
         index(number)  # type: ignore[arg-type]
     except TypeError:
@@ -87,7 +87,7 @@ def is_integer(number: object) -> bool:
 
 
 def enter_process() -> None:
-    """Note that icechunk runs in this process. StoreError where it ran before in one that this was forked from."""
+    """Note that icechunk runs in this process. StoreError where it ran before in a process that this one was forked from."""
     if _RUNS_IN and os.getpid() not in _RUNS_IN:
         raise StoreError(
             "A process that was forked from one that has opened a store cannot read it. Start processes anew: "

@@ -1,6 +1,6 @@
-"""Files that several processes use: one that is written whole or not at all, and a lock on a folder.
+"""Files that several processes use: files that are written whole or not at all, and a lock on a folder.
 
-A lock is for one process at a time: an flock on a file beside the folder, which the system releases with the process.
+One process at a time holds a lock: an flock on a file beside the folder, which the system releases with the process.
 """
 
 import errno
@@ -13,31 +13,31 @@ from pathlib import Path
 from threading import get_ident
 from typing import IO
 
-#: Seconds after which to try again: `is_locked` of another process holds the lock for less.
+#: Seconds before a second try: `is_locked` in another process holds the lock for less.
 RETRY = 0.1
-#: No room on the disk, in the quota of the user, in the size that a file may have.
+#: Error numbers for no room: on the disk, in the user's quota, in the largest size of a file.
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 @contextmanager
 def new_file(file: Path, *, mode: int | None = None, durable: bool = True) -> Iterator[Path]:
-    """A file beside another, to be written in the context; at its end it takes the place of the other in one step.
+    """A temporary file beside `file`, to be written in the context; at the end it replaces `file` in one step.
 
-    Who reads the file finds all of the new content or what was there before, after a power cut too. Where an error ends
-    the context, the other stays as it was, and nothing is left beside it.
+    Readers find the whole new content or the old content, even after a power cut. Where an error ends the context,
+    `file` does not change and the temporary file is removed.
 
     Parameters
     ----------
     file
         The file that is made or replaced. Its folder exists.
     mode
-        Permissions of the new file: without them those of the file that it replaces, or what the process gives new files.
+        Permissions of the new file; by default those of the replaced file, or the process's default.
     durable
-        Whether the context ends only when the disk has the content. Not for what saves time, or is written again soon.
+        Whether the context ends only when the disk has the content. False for caches, and files that are rewritten soon.
     """
     part = file.with_name(f"{file.name}.{os.getpid()}-{get_ident()}")  # another thread may write the same file
     try:
-        part.unlink(missing_ok=True)  # of a process that was killed, which had the same number
+        part.unlink(missing_ok=True)  # of a killed process with the same id
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode))
         if mode is None:
             with suppress(FileNotFoundError):
@@ -61,7 +61,7 @@ def replace_file(file: Path, content: bytes, *, mode: int | None = None, durable
 
 
 def is_full(error: OSError) -> bool:
-    """Whether there is no room for what was to be written."""
+    """Whether an error means that there is no room to write."""
     return error.errno in FULL
 
 
@@ -95,7 +95,7 @@ def take_lock(folder: Path) -> IO[str] | None:
         place.parent.mkdir(parents=True, exist_ok=True)
     for pause in (0, RETRY):
         time.sleep(pause)
-        file = open(f"{place}.lock", "a", encoding="ascii")  # noqa: SIM115  # whoever takes the lock closes it
+        file = open(f"{place}.lock", "a", encoding="ascii")  # noqa: SIM115  # the holder of the lock closes it
         if _take(file) and not _is_removed(file):
             return file
         file.close()
@@ -118,7 +118,7 @@ def is_locked(folder: Path) -> bool:
 
 
 def _is_removed(file: IO[str]) -> bool:
-    """Whether the process that held the lock before has removed its file."""
+    """Whether the previous holder of the lock has removed its file."""
     return os.fstat(file.fileno()).st_nlink == 0
 
 

@@ -1,4 +1,4 @@
-"""Published snapshots of a store: the current one, the earlier ones, and how old ones are deleted."""
+"""Published snapshots of a store: the current one, earlier ones, and deletion of old ones."""
 
 import os
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from store.repository.access import MAIN, first_line, local_path, mend_advice, o
 from store.repository.checksums import Checksums, file_stamps, forget, record_checksums, rewrite_checksums
 from store.repository.errors import SnapshotNotFound, StoreCorrupt, StoreIncomplete
 
-#: Metadata key of a commit that was published: the time, as ISO 8601.
+#: Metadata key of a published commit: time of publication, as ISO 8601.
 PUBLISHED = "published"
-#: Characters of an id that pages show.
+#: Number of characters of an id that pages show.
 SHORT_ID = 8
 
 
@@ -31,7 +31,7 @@ def published_snapshot(repository: Repository, url: str) -> str:
     Raises
     ------
     StoreError
-        Where nothing has been published, or the snapshot is damaged or does not answer.
+        Where nothing has been published, the snapshot is damaged, or its storage does not answer.
     """
     try:
         newest = read_with_retry(repository, url, lambda: next(iter(repository.ancestry(branch=MAIN))))
@@ -47,7 +47,7 @@ def published_snapshot(repository: Repository, url: str) -> str:
 
 
 def publication_stamp(url: str) -> tuple[int, int] | None:
-    """What changes with every publication in a local store, read in a hundredth of the time; None for other stores."""
+    """Stamp of a local store that changes with every publication, a hundred times faster than `published_snapshot`; else None."""
     path = local_path(url)
     try:
         written = None if path is None else (path / f"refs/branch.{MAIN}/ref.json").stat()
@@ -69,12 +69,12 @@ def history(repository: Repository, url: str, *, snapshot: str | None = None) ->
 
 
 def snapshot_id(repository: Repository, url: str, name: str) -> str:
-    """The id of the publication that a name means: an id, or the characters of one that pages show; else the name.
+    """The id of a publication by its id, or by the first characters that pages show; the name itself where neither fits.
 
     Raises
     ------
     SnapshotNotFound
-        Where the name is no text.
+        Where the name is not a str.
     """
     if not isinstance(name, str):
         raise SnapshotNotFound(f"There is no snapshot {name!r}. List them with `headscape describe`.")
@@ -87,7 +87,7 @@ def snapshot_id(repository: Repository, url: str, name: str) -> str:
 def check_snapshot(repository: Repository, url: str, snapshot: str) -> None:
     """Raise SnapshotNotFound unless the snapshot was published and not deleted since."""
     try:
-        # Asks the storage; `lookup_snapshot` would answer from memory after the snapshot was deleted.
+        # This asks the storage; `lookup_snapshot` would still answer from memory after a deletion.
         info = read_with_retry(repository, url, lambda: next(iter(repository.ancestry(snapshot_id=snapshot))))
     except (IcechunkError, ValueError) as error:
         raise SnapshotNotFound(f"There is no snapshot {snapshot}. List them with `headscape describe`.") from error
@@ -130,7 +130,7 @@ def expire(url: str, age: timedelta, now: datetime | None = None) -> tuple[int, 
         before = file_stamps(path) if path else {}
         oldest = repository.lookup_snapshot(replaced[0].snapshot).written_at
         rewritten = f"snapshots/{replaced[0].snapshot}"
-        # `history` has checked this file; until it is listed anew it would look damaged, for good where this process ends.
+        # `history` has checked this file; until it is listed anew it looks damaged, for good if this process ends here.
         if path:
             forget(path, {rewritten})
         expired = repository.expire_snapshots(oldest)

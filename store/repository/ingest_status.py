@@ -1,7 +1,7 @@
-"""The state of an ingest, in small files beside the lock of a local store: its progress, for pages that wait for its results, and its end.
+"""State of an ingest, in small files beside the lock of a local store: progress, for pages that wait for results, and its end.
 
-The end says whether the last ingest failed, when, and why. A server shows it, as the log of a timer that refreshes a
-store at night is read by nobody.
+The end notes whether the last ingest failed, when, and why. A server shows it, as nobody reads the log of a timer that
+refreshes a store at night.
 """
 
 import json
@@ -95,7 +95,7 @@ def ingest_progress(url: str) -> IngestProgress | None:
 
 
 def _content(place: Path) -> dict[str, Any] | None:
-    """What a file holds; None where it is not there, or where a machine that went down left it empty or half."""
+    """Content of a file; None where the file is missing, or empty or cut because the machine went down."""
     try:
         content = json.loads(place.read_text("utf-8"))
     except (FileNotFoundError, ValueError):
@@ -121,7 +121,7 @@ class IngestOutcome:
     ended
         Time of the end, in seconds since 1970.
     failure
-        What was wrong, then what to do; empty where nothing was. It may name folders of the machine.
+        The problem, then the remedy; empty for a success. The text may name folders of the machine.
     """
 
     ended: float
@@ -148,11 +148,11 @@ def _noted(url: str) -> IngestOutcome | None:
 
 
 def _killed(url: str) -> IngestOutcome | None:
-    """A killed ingest leaves its progress behind, but not its lock."""
+    """The end of a killed ingest, which leaves its progress behind, but not its lock; else None."""
     place = _file(url, PROGRESS)
     if place is None or not place.exists() or is_locked(_folder(place, PROGRESS)):
         return None
     try:
         return IngestOutcome(place.stat().st_mtime, KILLED)
-    except FileNotFoundError:  # it ended just now
+    except FileNotFoundError:  # the ingest ended just now
         return None

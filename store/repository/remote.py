@@ -1,8 +1,8 @@
-"""Stores in object storage: where one is, how its repository is set, its errors in sentences, and calls that are tried again.
+"""Stores in object storage: place, configuration of the repository, errors as sentences, and calls that are retried.
 
-A call is tried again where object storage fails or is silent; every call ends within a limit of seconds.
+A call is retried where object storage fails or is silent; every call ends within a limit of seconds.
 A commit or a move of a branch may have happened although its answer was lost: icechunk then reports an error, or a
-conflict with itself. Both look for what they have written before they try again, so that nothing is lost or done twice.
+conflict with itself. Both look for their own result before a retry, so that nothing is lost or done twice.
 """
 
 import asyncio
@@ -41,9 +41,9 @@ from store.repository.zarr_internals import run_in_zarr
 
 #: Seconds between two tries.
 PAUSES = (0.1, 0.3, 1.0, 3.0)
-#: Seconds of a call with all its tries. icechunk waits for an answer forever; a large chunk may take long to write.
+#: Most seconds of a call with all its tries, for a read and a write. icechunk itself would wait for ever; a large chunk may take long.
 LONGEST_READ, LONGEST_WRITE = 20.0, 300.0
-#: Words of errors that no second try mends.
+#: Words of errors for which a retry is useless.
 LASTING = (
     "doesn't exist",
     "not found",
@@ -54,7 +54,7 @@ LASTING = (
     "SignatureDoesNotMatch",
     "credential",
 )
-#: Metadata key of a commit: what tells it from all others.
+#: Metadata key of a commit: a mark that no other commit has.
 MARK = "mark"
 
 Result = TypeVar("Result")
@@ -69,7 +69,7 @@ def _is_lasting(error: BaseException) -> bool:
 
 
 async def tried(call: Callable[[], Awaitable[Result]], limit: float = LONGEST_READ) -> Result:
-    """Result of a call that changes nothing when it is made twice, in `limit` seconds. IcechunkError of the last try."""
+    """Result of an idempotent call, retried within `limit` seconds. Raises the IcechunkError of the last try."""
     return await _limited(_tried(call), limit)
 
 
@@ -94,7 +94,7 @@ async def _limited(call: Awaitable[Result], limit: float) -> Result:
 def commit(
     repository: Repository, session: Session, message: str, metadata: Mapping[str, Any], pauses: Iterable[float]
 ) -> str:
-    """Commit a session once, also where answers are lost; returns the id of the snapshot.
+    """Commit a session exactly once, even where answers are lost; returns the id of the snapshot.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def commit(
 
 
 def move_branch(repository: Repository, branch: str, snapshot: str, *, seen: str, pauses: Iterable[float]) -> None:
-    """Let a branch that names the snapshot `seen` name another one, also where answers are lost.
+    """Move a branch from the snapshot `seen` to another, even where answers are lost.
 
     Raises
     ------
@@ -149,7 +149,7 @@ def move_branch(repository: Repository, branch: str, snapshot: str, *, seen: str
 
 
 def _once(attempt: Callable[[], Result], done: Callable[[], Result | None], pauses: Iterable[float]) -> Result:
-    """Result of an attempt; after an error that of `done`, which looks whether it has happened, and then of the next one."""
+    """Result of an attempt; after an error the result of `done`, which checks whether it succeeded, else of the next attempt."""
     for pause in (*pauses, None):
         try:
             return attempt()
@@ -162,18 +162,18 @@ def _once(attempt: Callable[[], Result], done: Callable[[], Result | None], paus
     raise AssertionError("the last attempt returns or raises")
 
 
-#: Bytes of chunks in memory: the next head and the next sentence are often in a chunk that has been read before.
+#: Bytes of chunks in memory: the next head or sentence is often in a chunk that has been read before.
 CHUNKS = 128 << 20
-#: Manifests of at most so many chunks are read at once with the snapshot: else each array's first read waits for its own.
+#: Most chunks of manifests that are read together with the snapshot, so that an array's first read need not wait for its manifest.
 REFERENCES = 200_000
-#: Bytes of an array that is read ahead.
+#: Most bytes of an array that is read ahead.
 SMALL = 1 << 20
-#: Seconds in which a snapshot that was there is not asked for again: opening a store asks several times.
+#: Seconds in which a found snapshot is not requested again, as opening a store looks it up several times.
 SEEN = 1.0
-#: icechunk tries a request so many times, with pauses in milliseconds that grow up to the last.
+#: icechunk's tries of a request, and its first and longest pause between two tries in milliseconds.
 TRIES, FIRST_PAUSE, LAST_PAUSE = 4, 50, 1_000
 
-#: Held in memory: a store has no configuration of its own.
+#: Configuration, kept in memory: a store stores none.
 CONFIG = RepositoryConfig(
     caching=CachingConfig(num_bytes_chunks=CHUNKS),
     manifest=ManifestConfig(
@@ -200,7 +200,7 @@ def s3_storage(bucket: str, prefix: str) -> icechunk.Storage:
 
 
 class RemoteStore(WrapperStore[Store]):
-    """The chunks of a session: what fails is tried again, a cut answer too, which icechunk reports at once."""
+    """The chunks of a session, with retries of failed calls, even of a cut answer, which icechunk does not retry."""
 
     async def get(self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None) -> Buffer | None:
         """Read a key, as zarr defines it."""
@@ -213,7 +213,7 @@ class RemoteStore(WrapperStore[Store]):
 
 
 def read_ahead(group: zarr.Group) -> None:
-    """Read the small arrays of a group at once into the cache of chunks; else each is waited for when it is first used."""
+    """Read the small arrays of a group at once into the cache of chunks, so that their first use need not wait."""
     arrays = [array for _, array in group.members() if isinstance(array, zarr.Array)]
     keys = [key for array in arrays if array.nbytes <= SMALL for key in _chunk_keys(array)]
     run_in_zarr(_get_all(group.store, keys))
@@ -230,18 +230,18 @@ async def _get_all(store: Store, keys: list[str]) -> None:
 
 
 class RemoteRepository(Repository):
-    """A repository whose lookups are tried again. Commits and moves of a branch are those of `store.repository.remote`."""
+    """A repository whose lookups are retried. Functions of this module commit and move branches."""
 
     def lookup_branch(self, branch: str) -> str:
-        """As icechunk defines it, and so are all methods."""
+        """Id of a branch's snapshot; methods and parameters are as in icechunk."""
         return run_in_zarr(tried(lambda: self.lookup_branch_async(branch)))
 
     def list_branches(self) -> set[str]:
-        """As above."""
+        """Names of all branches."""
         return run_in_zarr(tried(self.list_branches_async))
 
     def lookup_snapshot(self, snapshot_id: str) -> SnapshotInfo:
-        """As above."""
+        """Time, message and metadata of a snapshot."""
         return run_in_zarr(tried(lambda: self.lookup_snapshot_async(snapshot_id)))
 
     def readonly_session(
@@ -252,19 +252,19 @@ class RemoteRepository(Repository):
         snapshot_id: str | None = None,
         as_of: datetime | None = None,
     ) -> Session:
-        """As above."""
+        """A session that reads a snapshot."""
         return run_in_zarr(
             tried(lambda: self.readonly_session_async(branch, tag=tag, snapshot_id=snapshot_id, as_of=as_of))
         )
 
     def writable_session(self, branch: str) -> Session:
-        """As above."""
+        """A session that writes to a branch."""
         return run_in_zarr(tried(lambda: self.writable_session_async(branch)))
 
     def ancestry(
         self, *, branch: str | None = None, tag: str | None = None, snapshot_id: str | None = None
     ) -> Iterator[SnapshotInfo]:
-        """As above, each snapshot when it is asked for."""
+        """A snapshot and its ancestors, the newest first; each is looked up when the iterator reaches it."""
         at = self.lookup_branch(branch) if branch else self.lookup_tag(tag) if tag else snapshot_id
         while at:
             info = run_in_zarr(tried(partial(self._first, at)))
@@ -272,7 +272,7 @@ class RemoteRepository(Repository):
             at = info.parent_id
 
     async def _first(self, snapshot: str) -> SnapshotInfo:
-        """The snapshot, which the storage had `SEEN` seconds ago at most."""
+        """A snapshot that the storage had at most `SEEN` seconds ago."""
         seen: dict[str, tuple[float, SnapshotInfo]] = vars(self).setdefault("seen", {})
         now = time.monotonic()
         for name in [name for name, (asked, _) in seen.items() if now - asked > SEEN]:
@@ -283,7 +283,7 @@ class RemoteRepository(Repository):
 
 
 def open_remote(place: icechunk.Storage, limit: float = LONGEST_READ) -> Repository | None:
-    """Open a repository, in `limit` seconds; None where there is none."""
+    """Open a repository within `limit` seconds; None where there is none."""
     try:
         return run_in_zarr(tried(lambda: RemoteRepository.open_async(place, config=CONFIG), limit))
     except IcechunkError as error:
@@ -293,7 +293,7 @@ def open_remote(place: icechunk.Storage, limit: float = LONGEST_READ) -> Reposit
 
 
 def create_remote(place: icechunk.Storage) -> Repository:
-    """Create a repository. One whose creation was answered with an error may be there nevertheless."""
+    """Create a repository, which may exist even where its creation was answered with an error."""
     try:
         run_in_zarr(tried(lambda: Repository.create_async(place)))
     except IcechunkError:
@@ -305,7 +305,7 @@ def create_remote(place: icechunk.Storage) -> Repository:
     return repository
 
 
-#: What to do by a word of the error of the storage.
+#: Word of an error of the storage -> problem and remedy.
 REMEDIES = {
     "NoSuchBucket": "Its bucket does not exist. Create the bucket, or choose another place with --store=...",
     "credential": "There are no credentials. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.",
@@ -318,5 +318,5 @@ REMEDIES = {
 
 
 def remedy(error: BaseException) -> str | None:
-    """What is wrong with the storage and what to do, in sentences; None for other errors."""
+    """Problem of the storage and its remedy, as sentences; None for other errors."""
     return next((sentence for word, sentence in REMEDIES.items() if word in str(error)), None)

@@ -1,8 +1,8 @@
-"""Read sharded, uncompressed arrays past zarr's codec pipeline: neighbouring tiles of a shard are one range of bytes.
+"""Read sharded, uncompressed arrays without zarr's codec pipeline: neighbouring tiles of a shard are one range of bytes.
 
 zarr reads every tile of a shard by itself, in many Python steps: a head of all tokens, 52 tiles in 13 shards, took 45 ms of
-CPU time, and takes 10 ms here. Every tile and every index is checked against its checksum, as zarr does (Zarr's
-sharding_indexed codec 1.0). Arrays of other codecs, and selections by several arrays of numbers, are read by zarr.
+CPU time, and takes 10 ms here. Every tile and every index is checked against its checksum, as in zarr (sharding_indexed
+codec 1.0). zarr reads arrays of other codecs, and selections by several arrays of numbers.
 """
 
 from asyncio import Semaphore, gather
@@ -26,20 +26,20 @@ from store.repository.errors import check_index
 from store.repository.remote import RemoteStore
 from store.repository.zarr_internals import run_in_zarr
 
-#: Bytes of a range, unless a tile is larger, and ranges that are read at once: together what a read needs beside its result.
+#: Bytes of a range, unless a tile is larger, and number of ranges that are read at once: memory of a read beside its result.
 RANGE, AT_ONCE = 1280 << 10, 4
-#: Gaps between tiles that are read over on a local disk: at most so many tiles, and so many bytes. Of a sentence in all heads every
-#: fourth tile of a shard is needed: reading what is between them took half the time of twelve requests, also where nothing was cached.
+#: Largest gaps between needed tiles that are read too, on a local disk, in tiles and in bytes. A sentence in all heads needs every
+#: fourth tile of a shard: reading the tiles between took half the time of twelve requests, even where nothing was cached.
 GAP_TILES, GAP = 3, 400 << 10
-#: The same for object storage, where a request takes much longer than its bytes; gaps between tiles that are read over.
+#: Ranges read at once, and largest gap in bytes, for object storage, where a request takes much longer than its bytes.
 REMOTE_AT_ONCE, REMOTE_GAP = 32, 64 << 10
-#: Bytes of a shard in object storage that is read as a whole, in one request instead of one for its index and some for tiles.
+#: Most bytes of a shard in object storage that is read whole, in one request instead of one for its index and others for tiles.
 WHOLE = 256 << 10
 #: Bytes of a checksum, and of the offset and length of a tile in an index.
 CHECKSUM, ENTRY = 4, 16
 #: Offset of a tile that was never written.
 EMPTY = int(np.iinfo(np.uint64).max)
-#: Rows that are read for each row that is asked for, at most: reading neighbours and dropping them is faster.
+#: Most rows that are read for each requested row: to read neighbours and drop them is faster.
 MOST_READ = 4
 Numbers = tuple[int, ...]
 #: Offset of a tile in the bytes of its shard, and its origin in the array.
@@ -49,14 +49,14 @@ Places = slice | NDArray[np.int64]
 
 
 def with_tiles(dataset: xr.Dataset, group: zarr.Group) -> xr.Dataset:
-    """The lazy dataset of a group, its sharded and uncompressed arrays read by tiles."""
+    """The lazy dataset of a group, whose sharded and uncompressed arrays are read by tiles."""
     sharded = [name for name, variable in dataset.variables.items() if variable.encoding.get("shards")]
     arrays = {name: array for name in sharded if is_tiled(array := group[str(name)])}
     return dataset.assign({name: _tiled(dataset[name].variable, array) for name, array in arrays.items()})
 
 
 def read_rows(lazy: xr.Variable, rows: NDArray[np.int64]) -> NDArray[Any]:
-    """Rows of the token axis of a lazy variable, in its dims and in their order. StoreError where it has no such row."""
+    """Rows of the token axis of a lazy variable, with its dims, in the order of `rows`. StoreError for missing rows."""
     if not len(rows):
         return np.asarray(lazy.isel(token=slice(0, 0)).values)
     for end in (rows.min(), rows.max()):
@@ -71,7 +71,7 @@ def read_rows(lazy: xr.Variable, rows: NDArray[np.int64]) -> NDArray[Any]:
 
 
 def read_slices(array: zarr.Array[Any], selection: tuple[slice, ...]) -> NDArray[Any]:
-    """What slices with both ends select, past zarr's codecs where the array is tiled; an older Headscape wrote others."""
+    """A part of an array by slices with both ends; by tiles where the array is tiled, which arrays of an older Headscape are not."""
     return TileReader(array).read(selection) if is_tiled(array) else np.asarray(array[selection])
 
 
@@ -114,7 +114,7 @@ class _Tiled(BackendArray):
 
 
 def _places(part: Any, length: int) -> Places | None:
-    """A number or a slice of step 1 as a slice with both ends, ascending numbers; None for all else, and for nothing."""
+    """Places of a number or a slice of step 1 as a slice with both ends, or ascending numbers; None for others, and for no place."""
     if isinstance(part, slice):
         start, stop, step = part.indices(length)
         return slice(start, stop) if step == 1 and start < stop else None
@@ -126,7 +126,7 @@ def _places(part: Any, length: int) -> Places | None:
 
 
 class TileReader:
-    """Reads an array for which `is_tiled` holds. The order of tiles in a shard is that of its index, whoever wrote it."""
+    """Reads an array for which `is_tiled` holds. The index of a shard gives the order of its tiles, independent of the writer."""
 
     def __init__(self, array: Any) -> None:
         self._path = array.store_path
@@ -178,7 +178,7 @@ class TileReader:
             self._copy(content, [(offset - start, origin) for offset, origin in run], into, selection)
 
     def _is_whole_shard(self, tiles: Sequence[object]) -> bool:
-        """Whether a shard is read at once, with its index: these are all of its tiles and few bytes, or it is small and far away."""
+        """Whether a shard is read whole: all its tiles are needed and few bytes, or it is small and in object storage."""
         return self._whole or (len(tiles) == int(np.prod(self._counts)) and len(tiles) * self._stored <= RANGE)
 
     async def _index(self, place: Numbers) -> NDArray[np.uint64] | None:
@@ -196,13 +196,13 @@ class TileReader:
         return _index(content.tobytes(), self._index_bytes)
 
     async def _bytes(self, place: Numbers, request: ByteRequest | None = None) -> NDArray[np.uint8] | None:
-        """Bytes of a shard, all without a `request`; None where it was never written."""
+        """Bytes of a shard, all or by a `request`; None where the shard was never written."""
         path = self._path / f"c/{'/'.join(map(str, place))}"
         content = await path.get(default_buffer_prototype(), request)
         return None if content is None else np.frombuffer(content.as_numpy_array(), np.uint8)
 
     def _located(self, index: NDArray[np.uint64] | None, tiles: Iterable[tuple[int, Numbers]]) -> list[Tile]:
-        """The tiles with their offsets, ascending; those that were never written last."""
+        """The tiles with their offsets, ascending; tiles that were never written come last."""
         if index is None:
             return [(EMPTY, origin) for _, origin in tiles]
         located = [(int(index[number, 0]), origin) for number, origin in tiles]
@@ -244,7 +244,7 @@ class TileReader:
         into: NDArray[Any],
         selection: tuple[Places, ...],
     ) -> None:
-        """Check tiles and copy them; their offsets are those in `content`."""
+        """Check tiles and copy them; their offsets count in `content`."""
         for offset, origin in tiles:
             if content is None or offset + self._stored > len(content):
                 raise ValueError(f"A shard of {self._path} is shorter than its index says.")
@@ -254,7 +254,7 @@ class TileReader:
 
 
 def _covering(selection: tuple[Places, ...], steps: Numbers) -> list[Sequence[int]]:
-    """Which parts of this length a selection needs along each dim, ascending."""
+    """Numbers of the tiles, of length `steps`, that a selection needs along each dim, ascending."""
     return [
         range(part.start // step, -(-part.stop // step))
         if isinstance(part, slice)
@@ -266,13 +266,13 @@ def _covering(selection: tuple[Places, ...], steps: Numbers) -> list[Sequence[in
 def _overlap(
     selection: tuple[Places, ...], origin: Numbers, tile: Numbers
 ) -> tuple[tuple[Places, ...], tuple[slice, ...]]:
-    """Where a tile and a selection overlap: as places of the tile, and of the selected part."""
+    """Overlap of a tile and a selection, as places in the tile and places in the selected part."""
     both = [_overlap_along(part, start, length) for part, start, length in zip(selection, origin, tile, strict=True)]
     return tuple(source for source, _ in both), tuple(target for _, target in both)
 
 
 def _overlap_along(part: Places, start: int, length: int) -> tuple[Places, slice]:
-    """Where they overlap along one dim, of which the tile has `length` places from `start`."""
+    """Overlap along one dim, in which the tile has `length` places from `start`."""
     if isinstance(part, slice):
         low, high = max(part.start, start), min(part.stop, start + length)
         return slice(low - start, high - start), slice(low - part.start, high - part.start)
@@ -281,7 +281,7 @@ def _overlap_along(part: Places, start: int, length: int) -> tuple[Places, slice
 
 
 def checked(row: NDArray[np.uint8], place: str) -> NDArray[np.uint8]:
-    """The bytes without their checksum. ValueError where they do not match it."""
+    """The bytes without their checksum. ValueError where the checksum does not match."""
     content, checksum = row[:-CHECKSUM], row[-CHECKSUM:]
     if google_crc32c.value(content) != int.from_bytes(checksum.tobytes(), "little"):
         raise ValueError(f"Bytes of {place} do not match their checksum.")
@@ -290,7 +290,7 @@ def checked(row: NDArray[np.uint8], place: str) -> NDArray[np.uint8]:
 
 @lru_cache(maxsize=64)
 def _index(content: bytes, size: int) -> NDArray[np.uint64]:
-    """An index of a shard: nearly all shards of a store share one."""
+    """The parsed index of a shard, cached, as nearly all shards of a store have equal indexes."""
     if len(content) != size:
         raise ValueError("A shard is shorter than its index.")
     return checked(np.frombuffer(content, np.uint8), "the index of a shard").view("<u8").reshape(-1, 2)

@@ -1,6 +1,6 @@
 """Write a store in transactions on branch `ingest`, and publish them to readers.
 
-Other processes may write parts of a transaction: each writes whole chunks to its fork, one process commits them.
+Other processes may write parts of a transaction: each writes whole chunks to its fork, and one process commits all.
 """
 
 import os
@@ -57,10 +57,10 @@ class Writable:
 
 
 class Fork(Writable):
-    """What another process writes. It can be sent there and back; it can write chunks, and create or resize nothing.
+    """The part of a transaction that another process writes. A fork can be pickled; it can write chunks, but not create or resize.
 
-    A fork sees what was committed before it was made. Two forks of a transaction must never write the same chunk: the
-    last one that is joined would win. Forks of two transactions may not either, and there joining the second raises.
+    A fork sees commits before it was made. Two forks of a transaction must never write the same chunk: the fork that is
+    joined last would win. Nor may forks of two transactions: joining the second raises an error.
     """
 
     def __init__(self, session: ForkSession, url: str) -> None:
@@ -72,7 +72,7 @@ class Fork(Writable):
 
     @property
     def is_there(self) -> bool:
-        """Whether this process can read the store, as far as that is known without a request: icechunk would make a folder."""
+        """Whether this process can read the store, checked without icechunk, which would make a missing folder."""
         path = local_path(self.url)
         return path is None or os.access(path / "snapshots" / self.session.snapshot_id, os.R_OK)
 
@@ -88,11 +88,11 @@ class ForkedTransaction:
     url: str
 
     def fork(self) -> Fork:
-        """A part for another process."""
+        """A fork for another process."""
         return Fork(self.session.fork(), self.url)
 
     def merge(self, forks: Iterable[Fork], *, tip: str) -> None:
-        """Add what the forks wrote, and move the transaction onto the newest commit `tip`.
+        """Add the chunks of the forks, and rebase the transaction onto the newest commit `tip`.
 
         Raises
         ------
@@ -110,12 +110,12 @@ class ForkedTransaction:
             ) from error
 
 
-#: Commits that create a store: the first of icechunk, and the empty groups.
+#: Number of commits that create a store: icechunk's first, and the empty groups.
 CREATING = 2
 
 
 class _Transaction(WrapperStore[Store]):
-    """The transaction that is open now. A group or array opened in one need not be opened again in the next."""
+    """The open transaction. A group or array that was opened in a transaction need not be opened again in the next."""
 
     def __init__(self, session: Session, chunks: Callable[[Session], Store]) -> None:
         self._chunks = chunks
@@ -128,13 +128,13 @@ class _Transaction(WrapperStore[Store]):
 
 
 class Writer(Writable):
-    """Writes a store in transactions. Readers see nothing of them before `publish`."""
+    """Writes a store in transactions, which readers do not see before `publish`."""
 
     def __init__(self, repository: Repository, url: str) -> None:
         self.repository = repository
         self.url = url
         self._pauses = () if local_path(url) else PAUSES
-        #: Looked up before the transaction, which therefore follows it, and moved only from there.
+        #: Snapshot of `main`, looked up before the transaction, which therefore follows it; `main` is moved only from this snapshot.
         self._published = repository.lookup_branch(MAIN)
         self._transaction = _Transaction(repository.writable_session(INGEST), lambda session: chunks_of(session, url))
         self._tip: str = self._transaction.session.snapshot_id
@@ -153,7 +153,7 @@ class Writer(Writable):
             raise SchemaMismatch(
                 f"{self.url} has schema {version}, this Headscape writes {SCHEMA_VERSION}. Ingest into another place with --store=..., or update Headscape."
             )
-        elif version != SCHEMA_VERSION:  # committed with the first change
+        elif version != SCHEMA_VERSION:  # the version is committed with the first change
             root.attrs["schema_version"] = SCHEMA_VERSION
 
     def delete(self, path: str) -> None:
@@ -163,7 +163,7 @@ class Writer(Writable):
 
     @property
     def committed(self) -> Store:
-        """What has been committed so far, to be read."""
+        """The committed chunks, for reading."""
         return chunks_of(self.repository.readonly_session(INGEST), self.url)
 
     @property
@@ -194,11 +194,11 @@ class Writer(Writable):
         return StoreError(f"Another ingest has {done} {self.url} in the meantime. Run the ingest again.")
 
     def begin_forks(self) -> ForkedTransaction:
-        """Begin a transaction beside the open one, whose parts other processes write. It sees what has been committed."""
+        """Begin a transaction beside the open one, whose parts other processes write. It sees all commits so far."""
         return ForkedTransaction(self.repository.writable_session(INGEST), absolute(self.url))
 
     def join(self, forked: ForkedTransaction, forks: Iterable[Fork]) -> None:
-        """Go on with a transaction that other processes have written: the next commit commits it.
+        """Continue with a transaction that other processes have written: the next commit commits it.
 
         Raises
         ------
@@ -209,7 +209,7 @@ class Writer(Writable):
         """
         if self.changed:
             raise ValueError("commit before joining forks: the open transaction has changes")
-        # A rebase would go on from the commits of another ingest.
+        # A rebase would continue from the commits of another ingest.
         if self.repository.lookup_branch(INGEST) != self._tip:
             raise self._overtaken("written")
         forked.merge(forks, tip=self._tip)
@@ -218,8 +218,8 @@ class Writer(Writable):
     def publish(self, message: str) -> str:
         """Publish everything committed so far to readers; returns the id of the snapshot.
 
-        icechunk and zarr never call fsync: of a store on disk the system writes its buffers first, so that a power cut
-        cannot leave `main` on a snapshot whose chunks are lost.
+        icechunk and zarr never call fsync. For a store on disk the system's buffers are therefore written first, so that a
+        power cut cannot leave `main` on a snapshot whose chunks are lost.
 
         Raises
         ------
@@ -241,7 +241,7 @@ class Writer(Writable):
 
     @property
     def unpublished(self) -> bool:
-        """Whether committed work is not published: an ingest was killed between the two."""
+        """Whether committed work is not published, as when an ingest was killed before it published."""
         return self._transaction.session.snapshot_id != self._published
 
 
@@ -262,7 +262,7 @@ def _removed_if_refused(url: str) -> Iterator[None]:
 
 
 def _is_empty(store: Path) -> bool:
-    """Whether a store has no commits beside those that create it."""
+    """Whether a store has only the commits that create it."""
     return len(list(store.glob("snapshots/*"))) <= CREATING
 
 
@@ -273,7 +273,7 @@ def _clear(folder: Path) -> None:
 
 @contextmanager
 def open_writer(url: str) -> Iterator[Writer]:
-    """Open a store to write it, with its lock until the end of the context; create it where there is none.
+    """Open a store to write it, and hold its lock until the end of the context; create the store where there is none.
 
     A new local store is removed again where an error ends the context before anything is committed.
 

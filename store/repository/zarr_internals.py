@@ -1,4 +1,4 @@
-"""The two parts of zarr that Headscape uses and zarr does not document.
+"""The two undocumented parts of zarr that Headscape uses.
 
 `tests/test_zarr_internals.py` fails where a new zarr has changed them; `pyproject.toml` caps zarr's version.
 """
@@ -12,7 +12,7 @@ from zarr.core.sync import sync
 
 #: zarr reads every chunk through this module. Its codecs raise ValueError and RuntimeError, as a programming error does.
 CHUNK_READER = "zarr.core.codec_pipeline"
-#: What reads sharded arrays instead of zarr; it raises ValueError for damage as zarr's codecs do.
+#: Module that reads sharded arrays instead of zarr; it raises ValueError for damage, like zarr's codecs.
 TILE_READER = "store.repository.tiles"
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ def run_in_zarr(work: Coroutine[Any, Any, T]) -> T:
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether an error says that bytes of the store cannot be read: icechunk raised it, or zarr while it read a chunk."""
+    """Whether an error means that bytes of the store cannot be read: icechunk raised it, or zarr while it read a chunk."""
     modules = {frame.f_globals.get("__name__") for frame, _ in walk_tb(error.__traceback__)}
     in_reader = not modules.isdisjoint((CHUNK_READER, TILE_READER))
     return isinstance(error, IcechunkError) or (not isinstance(error, MemoryError) and in_reader)

@@ -1,13 +1,13 @@
-"""What a store holds: names, dims, dtypes, chunks and meanings of all arrays; the interface of ingest and dashboard.
+"""The schema of a store: names, dims, dtypes, chunks and meanings of all arrays; the interface of ingest and dashboard.
 
-Here: how an array is declared, and the version of the schema.
+This file has the declaration of an array, and the version of the schema.
 """
 
 from collections.abc import Collection
 from dataclasses import dataclass
 
 SCHEMA_VERSION = 4
-#: Stores of schema 3 have no `key_constant`: their keys are stored as they are.
+#: Readable versions of the schema. Stores of schema 3 have no `key_constant`: their keys are stored unchanged.
 READABLE = (3, SCHEMA_VERSION)
 
 #: Tokens of a block: the unit of work and the length of a shard; no sentence crosses a block.
@@ -18,7 +18,7 @@ TILE = 2048
 
 @dataclass(frozen=True)
 class Array:
-    """An array of a group.
+    """Declaration of an array of a group.
 
     Attributes
     ----------
@@ -27,9 +27,9 @@ class Array:
     chunk, shard
         Lengths along the dims, as numbers or as names of sizes that `store.repository.arrays.create_arrays` gets.
     meaning
-        What a number is; stored as an attribute.
+        Meaning of a number; stored as an attribute.
     fill
-        Value of what has not been written.
+        Value of numbers that have not been written.
     compressed
         Whether chunks are compressed.
     """
@@ -49,7 +49,7 @@ def numbered(dim: str, meaning: str, dtype: str = "int16") -> Array:
 
 
 def whole(dims: tuple[str, ...], meaning: str) -> Array:
-    """Declare an array in float64 that is written at once; NaN before."""
+    """Declare an array in float64 that is written at once, and NaN before."""
     return Array(dims, "float64", dims, meaning, fill=float("nan"))
 
 

@@ -1,13 +1,13 @@
-"""What a store holds of the sentences and words of a data set, and of what each head does with the words.
+"""Arrays of the sentences and words of a data set, and of each head's attention between words.
 
 `/corpus/<key>`: sentences and tokens of one data set under one tokenizer; `words`: words and their grammar; `mentions`: gold
-coreference. `/models/<key>/words`: which word each attends to most; `relations`: how often each head links the words of each
-relation (`store.kernels.relations`); `uas`: how many governors are found from attention (Clark et al. 2019, section 5);
+coreference. `/models/<key>/words`: the word that each word attends to most; `relations`: how often each head links the words of each
+relation (`store.kernels.relations`); `uas`: share of governors found from attention (Clark et al. 2019, section 5);
 `coreference`: the antecedents that heads find (section 4.3); `roles`: how well rules of the text explain each head, its roles, and
-what their tests are made of.
+the biases that tests of roles need.
 
-Rules and roles are named as in `store.kernels.rules.RULES`; a corpus without words has no roles of grammar. Of the tables of heads
-nothing is stored: they follow from the stored queries and keys (`store.rules`).
+Rules and roles are named as in `store.kernels.rules.RULES`; a corpus without words has no roles of grammar. Tables of
+heads are not stored: they follow from the stored queries and keys (`store.rules`).
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from store.schema.model import HEADS, MODEL_ARRAYS
 CLS, SEP, PUNCTUATION, CONTINUATION, PAD, SYMBOL, SPECIAL, FIRST = 1, 2, 4, 8, 16, 32, 64, 128
 #: Bits of `token_flags`. PUNCTUATION: full stops and commas of any script (Clark 2019: "." and ","). SYMBOL: other tokens
 #: without letter or digit. SPECIAL: a special token other than [CLS] and [SEP], such as [MASK]; older stores lack it.
-#: FIRST: the first token, where the tokenizer puts none before a text.
+#: FIRST: the first token, where the tokenizer adds no token before a text.
 TOKEN_FLAGS = {
     "cls": CLS,
     "sep": SEP,
@@ -29,17 +29,17 @@ TOKEN_FLAGS = {
     "special": SPECIAL,
     "first": FIRST,
 }
-#: Special tokens, which are in no word, whether the tokenizer adds them or they stand in a text.
+#: Special tokens, which belong to no word, whether the tokenizer adds them or a text contains them.
 NO_WORD = CLS | SEP | SPECIAL
-#: The token at which a sentence begins: what statistics, rules and roles say of [CLS] is of this one.
+#: The first token of a sentence, which statistics, rules and roles of [CLS] mean.
 OPENS = CLS | FIRST
-#: Tokens that heads without a task attend to (null attention, Vig and Belinkov 2019, section 4.1): no words of rules and roles.
+#: Tokens that heads without a task attend to (null attention, Vig and Belinkov 2019, section 4.1); no words for rules and roles.
 IDLE = NO_WORD | FIRST
-#: Instead of the index of a governor: the word is a root; its governor is not known, or was cut off with the sentence.
+#: Values in place of the index of a governor: the word is a root; its governor is unknown, or was cut off with the sentence.
 ROOT, NO_GOVERNOR = -1, -2
-#: Words of a chunk.
+#: Number of words of a chunk.
 WORDS = 16384
-#: What predicts the attention of a head -> in words.
+#: Rule set that predicts the attention of a head -> its description.
 RULE_SETS: Mapping[str, str] = {
     "uniform": "the same weight on every key",
     "single": "the best single rule",
@@ -48,11 +48,11 @@ RULE_SETS: Mapping[str, str] = {
     "static": "position and word, the most that a model without context can say",
     "without_tables": "at most six rules without the two tables of the head",
 }
-#: Names of a head's own rules, which are fitted, after those of all heads -> in words.
+#: Name of a rule from a head's own fitted tables, listed after the rules of all heads -> its title.
 TABLES: Mapping[str, str] = {"sink_score": "sink score of the wordpiece", "word_table": "word-word table of the head"}
 #: Halves of the sentences: roles are fitted on the first; the second judges, and is fitted for comparison.
 ROLE_HALVES = ("fitted on", "judged on")
-#: No rule.
+#: Index in place of a missing rule.
 NO_RULE = -1
 
 
@@ -128,7 +128,7 @@ def _strongest(meaning: str) -> Array:
     return Array(("layer", "head", "word"), "int16", (1, "head", WORDS), meaning, fill=-1)
 
 
-#: Both from attention between words: to a word the sum over its wordpieces, from a word their mean (Clark 2019, section 4.1).
+#: Strongest words, by attention to a word as the sum over its wordpieces, from a word as their mean (Clark 2019, section 4.1).
 STRONGEST_ARRAYS: Mapping[str, Array] = {
     "layer": MODEL_ARRAYS["layer"],
     "head": MODEL_ARRAYS["head"],
@@ -138,11 +138,11 @@ STRONGEST_ARRAYS: Mapping[str, Array] = {
 }
 
 
-#: Every dependency, whatever its label; every mention, whatever its kind or the gender of its pronoun.
+#: Name for dependencies of all relations; for mentions of all kinds, and of all genders of pronouns.
 ALL = "all"
 
 
-#: A label with fewer pairs in the corpus is left out: its accuracy would say nothing.
+#: Least pairs of a relation in the corpus: with fewer, an accuracy is meaningless and the relation is left out.
 FEWEST_PAIRS = 20
 
 
@@ -150,7 +150,7 @@ FEWEST_PAIRS = 20
 HALVES = ("chosen on", "reported on")
 
 
-#: Labels of Universal Dependencies and of Stanford's and ClearNLP's scheme -> what a grammar calls the dependent.
+#: Relation of Universal Dependencies and of Stanford's and ClearNLP's schemes -> grammatical name of the dependent.
 RELATION_TITLES: Mapping[str, str] = {
     "acl": "clause that modifies a noun",
     "acomp": "adjective as complement",
@@ -205,7 +205,7 @@ RELATION_TITLES: Mapping[str, str] = {
 _CELL = ("relation", "direction", "layer", "head")
 
 
-#: How governors are found -> in words.
+#: Method that finds governors -> its description.
 METHODS: Mapping[str, str] = {
     "attention_and_words": "probe of the attention of all heads and of word embeddings",
     "attention": "probe of the attention of all heads",
@@ -220,7 +220,7 @@ METHODS: Mapping[str, str] = {
 }
 
 
-#: How one governor of each word is decided on: each on its own, or the spanning tree with the largest score.
+#: Choice of one governor for each word: each on its own, or the spanning tree with the largest score.
 DECODINGS = ("each", "tree")
 
 
@@ -261,11 +261,11 @@ RELATION_ARRAYS: Mapping[str, Array] = {
 }
 
 
-#: How mentions stand in the data: chains of them, or in threes of a pronoun and two names (GAP, Webster et al. 2018).
+#: Schemes of mentions in the data: chains, or triples of a pronoun and two names (GAP, Webster et al. 2018).
 CHAINS, GAP = "chains", "gap"
 
 
-#: Pronouns of GAP -> gender, as its scorer has them.
+#: Pronoun of GAP -> gender, as in GAP's scorer.
 GENDERS: Mapping[str, str] = {
     "he": "masculine",
     "his": "masculine",
@@ -279,18 +279,18 @@ GENDERS: Mapping[str, str] = {
 MENTIONS = 4096
 
 
-#: Kinds of mentions by the part of speech of their head word; what is no pronoun and no name is nominal.
+#: Kinds of mentions by the part of speech of their head word; mentions that are neither pronouns nor names are nominal.
 MENTION_KINDS = (ALL, "pronoun", "proper", "nominal")
 
 
-#: What is taken for the antecedent of a mention -> in words.
+#: Choice of the antecedent of a mention from attention -> its description.
 CANDIDATES: Mapping[str, str] = {
     "mentions": "of the mentions before it the one whose head word gets most attention",
     "words": "of all other words the one that gets most attention",
 }
 
 
-#: Antecedents that need no model -> in words.
+#: Choice of the antecedent without a model -> its description.
 BASELINES: Mapping[str, str] = {
     "nearest": "nearest mention before it",
     "head_match": "nearest with the same head word",
@@ -419,7 +419,7 @@ ROLE_ARRAYS: Mapping[str, Array] = {
 }
 
 
-#: Of a run that may not be finished.
+#: Arrays of a run that may be unfinished.
 DRAFT_ARRAYS: Mapping[str, Array] = {
     "numbers": Array(
         ("layer", "number"), "float64", (1, "number"), "arrays of a layer, flattened, one after the other"

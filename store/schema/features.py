@@ -28,14 +28,14 @@ class PointKind:
     Attributes
     ----------
     title, meaning
-        Its title on pages, and what the vectors are.
+        Title on pages, and meaning of the vectors.
     stage
-        Where in a layer it is, in a few words.
+        Its place in a layer, in a few words.
     fine
-        Whether only the fine set of feature points has it.
+        Whether only the fine set of feature points contains this kind.
     own_basis
-        Whether its features are the channels of the layer's heads instead of the residual stream, as at all other
-        points. A cosine between vectors of two bases has no meaning.
+        Whether its features are the channels of the layer's heads; at all other points they are features of the residual
+        stream. A cosine between vectors of two bases has no meaning.
     """
 
     title: str
@@ -81,7 +81,7 @@ LAYER_KINDS: Mapping[str, PointKind] = {
     ),
 }
 POINT_KINDS: Mapping[str, PointKind] = {**FIRST_KINDS, **LAYER_KINDS}
-#: The same where norms come before attention and the feed-forward network: the residual runs past both.
+#: Kinds of feature points in models with norms before attention and the feed-forward network: the residual bypasses both.
 _NORM_FIRST: Mapping[str, PointKind] = {
     **POINT_KINDS,
     "attended": PointKind(
@@ -113,7 +113,7 @@ def point_names(layers: int, *, fine: bool = False) -> tuple[str, ...]:
 
 
 def point_kinds(attributes: Mapping[str, Any]) -> Mapping[str, PointKind]:
-    """What the kinds of feature points are in a model, by its attributes."""
+    """Kinds of feature points of a model, from its attributes."""
     return _NORM_FIRST if attributes.get(NORM_FIRST) else POINT_KINDS
 
 
@@ -153,7 +153,7 @@ def _token(name: str) -> dict[str, Array]:
 
 
 def _vectors(first: tuple[str, ...], inner: tuple[int | str, ...], last: str, meaning: str) -> Array:
-    """Declare vectors with blocks of tokens as shards, as queries have."""
+    """Declare vectors with blocks of tokens as shards, like queries."""
     chunk, shard = (1,) * len(first) + ("tile", last), (*inner, "shard", last)
     return Array((*first, "token", last), "float16", chunk, meaning, shard, float("nan"), compressed=False)
 

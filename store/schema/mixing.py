@@ -1,8 +1,8 @@
-"""The group `/models/<key>/mixing`: what context mixing follows from, and what arrives where over the corpus.
+"""The group `/models/<key>/mixing`: products for context mixing, and shares of vectors by origin over the corpus.
 
-`product`, `reach` and `received` grow with the blocks that have vectors; `arrival` is of the first sentences, a uniform sample. Attributes:
-`sentences` and `tokens` that have products, `reached_sentences` that have reaches; `arrival` is of the first `sampled_sentences`, of which
-`counted_sentences` are short enough; `seed` of its bootstrap, `version`.
+`product`, `reach` and `received` grow with the blocks that have vectors; `arrival` holds shares over the first sentences, a uniform
+sample. Attributes: numbers of `sentences` and `tokens` with products, of `reached_sentences` with reaches, of `sampled_sentences` of
+`arrival`, and of `counted_sentences` among them that are short enough; `seed` of its bootstrap, `version`.
 """
 
 from collections.abc import Mapping
@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from store.schema import Array, numbered, whole
 from store.schema.model import MODEL_ARRAYS
 
-#: Tokens of an inner chunk of the products: a sentence reads little more than its own.
+#: Tokens of an inner chunk of the products: the read of a sentence includes few other tokens.
 PART = 512
-#: Bytes at most of the parts of DecompX, a vector for each pair of tokens.
+#: Most bytes of the parts of DecompX, a vector for each pair of tokens.
 MOST_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
 class MixingMethod:
-    """A way to say how much of a token's vector comes from each token: how a person reads it, what it is, and the paper it is from."""
+    """A method for the shares of all tokens in a token's vector: title, meaning and paper."""
 
     title: str
     meaning: str
@@ -48,19 +48,19 @@ METHODS: Mapping[str, MixingMethod] = {
         "Modarressi et al. 2022, section 3",
     ),
 }
-#: Those whose shares over the corpus are stored.
+#: Methods whose shares over the corpus are stored.
 STORED_METHODS = ("rollout", "globenc")
 
-#: Where a share comes from: the token itself, or other tokens of its sentence by class.
+#: Origins of a share: the token itself, or other tokens of its sentence by class.
 ORIGINS = ("self", "cls", "sep", "punctuation", "word")
-#: Vectors that tokens reach -> as people read them. Stores made before there was `word` lack it.
+#: Target, a vector that tokens reach -> its title. Older stores lack `word`.
 TARGETS: Mapping[str, str] = {"cls": "[CLS]", "sentence": "the sentence vector", "word": "the mean word vector"}
-#: The tokens whose mean vector each is: a source of `store.schema.model.SOURCES`.
+#: Target -> its tokens, whose mean vector it is: a source of `store.schema.model.SOURCES`.
 TARGET_SOURCES: Mapping[str, str] = {"cls": "cls", "sentence": "all", "word": "word"}
 
 
 def _of_targets(meaning: str) -> Array:
-    """A number of each token for each target and layer, NaN where there is none."""
+    """Declare a number of each token for each target and layer, NaN where it is missing."""
     return Array(("target", "layer", "token"), "float16", (1, "layer", "block"), meaning, fill=float("nan"))
 
 

@@ -1,8 +1,8 @@
-"""The group `/models/<key>`: what one model does on one corpus, and the statistics of its heads.
+"""The group `/models/<key>`: vectors of a model on a corpus, and the statistics of its heads.
 
 Below a model: `normalizations` and `views/<name>` (`store.schema.pictures`), `features/<token set>`
-(`store.schema.features`), `roles` (`store.schema.corpus`), and here `bias`, which comes with the vectors, and `pairs`, `divergence`
-and `importance`, each computed by a stage of the ingest.
+(`store.schema.features`), `roles` (`store.schema.corpus`), and, declared here, `bias`, which is written with the vectors, and `pairs`,
+`divergence` and `importance`, each computed by a stage of the ingest.
 Layers and heads count from 0 and are shown as `L7 H9` (Clark's "8-10").
 """
 
@@ -12,14 +12,14 @@ from typing import Any
 
 from store.schema import Array, numbered, whole
 
-#: Queries over which a head statistic is averaged; `other` is every query but [SEP] (Clark's rest_sep).
+#: Sources, the queries that a head statistic is averaged over; `other` is every query but [SEP] (Clark's rest_sep).
 SOURCES = ("all", "cls", "sep", "punctuation", "word", "other")
 ROLES = ("query", "key")
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """A number per (layer, head, token): how a person reads it, what it means in a sentence, and the paper it is from."""
+    """A number per (layer, head, token): title, unit, meaning as a sentence, formula and paper."""
 
     title: str
     unit: str
@@ -29,7 +29,7 @@ class Statistic:
 
 
 _CLARK = "Clark et al. 2019, section 3"
-#: What `to_punctuation` counts, as its formula says.
+#: Tokens that `to_punctuation` counts, as in its formula.
 STOPS = "a full stop or comma of any script, such as . , 。 、 ।"
 
 
@@ -122,8 +122,8 @@ def _ratio(title: str, formula: str, meaning: str) -> Statistic:
     return Statistic(title, "share", formula, meaning, _MIXING)
 
 
-#: Mixing ratios: the share of a token's vector that comes from other tokens, |m_i| / (|m_i| + |s_i|), where m_i is mixed
-#: in and s_i preserved, with vectors f of all heads (Kobayashi 2021, section 3).
+#: Mixing ratios: the share of a token's vector that comes from other tokens, |m_i| / (|m_i| + |s_i|), where m_i is the mixed
+#: and s_i the preserved part, with vectors f of all heads (Kobayashi 2021, section 3).
 RATIOS: Mapping[str, Statistic] = {
     "attn_w": _ratio(
         "mixing ratio by weights",
@@ -152,7 +152,7 @@ RATIOS: Mapping[str, Statistic] = {
     ),
 }
 
-#: Attribute of a model whose norms come before attention and the feed-forward network; without it they come after.
+#: Attribute of a model whose norms come before attention and the feed-forward network; without it, norms come after them.
 NORM_FIRST = "norm_first"
 _RATIOS_NORM_FIRST: Mapping[str, Statistic] = {
     **RATIOS,
@@ -165,20 +165,20 @@ _RATIOS_NORM_FIRST: Mapping[str, Statistic] = {
 
 
 def ratios_of(attributes: Mapping[str, Any]) -> Mapping[str, Statistic]:
-    """What the mixing ratios are in a model, by its attributes."""
+    """Definitions of the mixing ratios of a model, from its attributes."""
     return _RATIOS_NORM_FIRST if attributes.get(NORM_FIRST) else RATIOS
 
 
-#: Farthest key, in tokens, with an offset of its own in a profile; offsets -11 and 11 stand for all that are farther.
+#: Farthest key, in tokens, with an offset of its own in a profile; offsets -11 and 11 stand for all farther keys.
 FARTHEST = 10
 #: Relative positions key - query of a profile.
 OFFSETS = tuple(range(-FARTHEST - 1, FARTHEST + 2))
-#: Attributes of a model that counts more sentences than it stores vectors of: all that its exact numbers are of.
+#: Attributes of a model with vectors of only a part of its sentences: sizes of all sentences that its exact numbers cover.
 COUNTED = ("counted_sentences", "counted_tokens", "counted_blocks")
 
 
 def counted_size(attributes: Mapping[str, Any], size: str) -> int:
-    """How many `sentences`, `tokens` or `blocks` a model's exact numbers are of, by its attributes."""
+    """Number of `sentences`, `tokens` or `blocks` that a model's exact numbers cover, from its attributes."""
     return int(attributes.get(f"counted_{size}", attributes[size]))
 
 
@@ -288,7 +288,7 @@ MODEL_ARRAYS: Mapping[str, Array] = {
     ),
 }
 
-#: Of a model with sentences whose vectors are not stored: what the intervals are computed from.
+#: Sums of squares that intervals are computed from, of a model with sentences without stored vectors.
 SQUARE_ARRAYS: Mapping[str, Array] = {
     "block_square": replace(
         _by_block(
@@ -302,9 +302,9 @@ SQUARE_ARRAYS: Mapping[str, Array] = {
     ),
 }
 
-#: Attribute of the group `bias`, which models that add nothing to logits lack: whether queries see no key after them.
+#: Attribute of the group `bias`: whether queries see no later key. Models that add nothing to logits lack the group.
 CAUSAL = "causal"
-#: `window` of a layer whose queries see as far as the sentence reaches.
+#: `window` of a layer whose queries see the whole sentence.
 NO_WINDOW = -1
 
 
@@ -325,10 +325,10 @@ BIAS_ARRAYS: Mapping[str, Array] = {
     "of_query": _of_bucket(("channel",), "its product with the query, over sqrt(channels), is added (DeBERTa)"),
     "of_key": _of_bucket(("channel",), "its product with the key, over sqrt(channels), is added (DeBERTa)"),
 }
-#: Those of them that only some models have.
+#: Arrays of the group `bias` that only some models have.
 BIAS_TABLES = ("by_bucket", "of_query", "of_key")
 
-#: Highest-scoring pairs that are stored of each head.
+#: Number of highest-scoring pairs that are stored for each head.
 PAIR_RANKS = 100
 
 

@@ -8,7 +8,7 @@ from store.schema import Array
 from store.schema.features import POINT_KINDS, point_kind, point_title, stored_point
 from store.schema.model import MODEL_ARRAYS
 
-#: Normalisations with their descriptions. None changes attention; formulas: `store/kernels/projection.py`.
+#: Normalisation -> its description. No normalisation changes attention; formulas: `store/kernels/projection.py`.
 NORMALIZATIONS: Mapping[str, str] = {
     "raw": "queries and keys as the model computes them",
     "centroid": "keys are translated so that queries and keys have one centroid (Yeh et al. 2023, AttentionViz)",
@@ -18,7 +18,7 @@ NORMALIZATIONS: Mapping[str, str] = {
     "shared": "one translation and one scale c for all heads of all layers",
 }
 
-#: The one that needs no constants.
+#: The normalisation without constants.
 RAW = "raw"
 
 _PER_HEAD = ("normalization", "layer", "head")
@@ -50,7 +50,7 @@ NORMALIZATION_ARRAYS: Mapping[str, Array] = {
     ),
 }
 
-#: Projections of heads with their titles.
+#: Projection of heads -> its title.
 PROJECTIONS: Mapping[str, str] = {
     "attention": "Map trained so that distance follows attention",
     "pca": "PCA",
@@ -58,15 +58,15 @@ PROJECTIONS: Mapping[str, str] = {
     "umap": "UMAP",
     "attentionviz": "AttentionViz look (t-SNE, perplexity 50, 300 steps)",
 }
-#: Those of feature points and of the values of heads.
+#: Projections of feature points and of the values of heads.
 POINT_PROJECTIONS = ("pca", "umap", "tsne")
-#: Of pictures of feature points: fitted on all points together, or each for itself.
+#: Fits of pictures of feature points: on all points together, or on each point for itself.
 JOINT, EACH = "joint", "each"
 #: Distances whose neighbours UMAP and t-SNE of feature points preserve.
 METRICS = ("euclidean", "cosine")
 #: Tokens on which the authors of AttentionViz fit their pictures of a BERT.
 ATTENTIONVIZ_TOKENS = 5_021
-#: Measures of fidelity. spearman, recall: see `store/kernels/projection.py`; trustworthiness: of the 10 nearest neighbours
+#: Measures of fidelity. spearman, recall: see `store/kernels/projection.py`; trustworthiness for the 10 nearest neighbours
 #: in head space (scikit-learn); across: Spearman of q.k and distance on screen over keys of all sentences.
 MEASURES = ("spearman", "recall", "trustworthiness", "across")
 #: Sentences that fidelity is measured on: held out of every fit (NaN where the corpus is too small), or fitted on.
@@ -87,8 +87,8 @@ class ViewName:
     Attributes
     ----------
     vectors
-        Normalisation of queries and keys. Of feature points, what the projection is fitted on: all points together
-        (`joint`), each point for itself (`each`), or the named point.
+        Normalisation of queries and keys. For feature points, the fit of the projection: on all points together (`joint`),
+        on each point for itself (`each`), or on the named point.
     """
 
     projection: str
@@ -97,7 +97,7 @@ class ViewName:
 
     @classmethod
     def parse(cls, name: str) -> "ViewName":
-        """Read the name of a view of heads, such as `attention-raw-2d`. ValueError where it is not one."""
+        """Read the name of a view of heads, such as `attention-raw-2d`. ValueError for other names."""
         parts = _OF_HEADS.fullmatch(name)
         if not parts:
             raise ValueError(
@@ -108,7 +108,7 @@ class ViewName:
 
     @classmethod
     def parse_points(cls, name: str) -> "ViewName":
-        """Read the name of a view of feature points: `umap-joint`, `pca-each`, `pca-L03.mixed`. ValueError where it is not one."""
+        """Read the name of a view of feature points: `umap-joint`, `pca-each`, `pca-L03.mixed`. ValueError for other names."""
         parts = _OF_POINTS.fullmatch(name)
         fitted = stored_point(parts[2]) if parts else ""
         if not parts or (fitted not in (JOINT, EACH) and point_kind(fitted) not in POINT_KINDS):
@@ -129,7 +129,7 @@ class ViewName:
 
     @property
     def point(self) -> str | None:
-        """The one feature point that the view is fitted on; None where there is none."""
+        """The single feature point that the view is fitted on; None for other views."""
         return None if self.vectors in (JOINT, EACH, *NORMALIZATIONS) else self.vectors
 
     @property
@@ -186,7 +186,7 @@ VIEW_ARRAYS: Mapping[str, Array] = {
     ),
 }
 
-#: Fitted parameters of each projection, which place further tokens; formulas: `store/kernels/projection.py`.
+#: Projection -> its fitted parameters, which place further tokens; formulas: `store/kernels/projection.py`.
 PARAMETERS: Mapping[str, Mapping[str, Array]] = {
     "pca": {
         **_per_head("mean", ("feature",), "mean of the fitted points"),
