@@ -4,15 +4,15 @@
 (function () {
   /** @typedef {Record<string, any>} Controls the properties of a control */
 
-  /** Attributes that the style sheets, or what is seen, depend on; the others are for what a reader does. */
+  /** Attributes that the look of an element depends on; the others are for a reader's actions. */
   const SEEN = /^(id|src|alt|dir|type|hidden|disabled|data-name|aria-(current|disabled|pressed|busy|sort))$/;
   /** Attributes by Dash's names. @type {Record<string, string>} */
   const SPELLED = { className: "class", colSpan: "colspan", rowSpan: "rowspan" };
   /** Controls with a label over a field. */
   const FIELDS = /^(Select|MultiSelect|TextInput|NumberInput)$/;
-  /** Where what stands beside a picture does not depend on the size of the picture (style.css). */
+  /** Windows where the part beside a picture does not depend on the picture's size (style.css). */
   const TWO_COLUMNS = "(min-width: 1101px)";
-  /** Pixels of a token of a sentence, and of what is above the tokens, a caption of 20.15 with it (sentence.css). */
+  /** Pixels of a token of a sentence, and of the room above the tokens with a caption of 20.15 (sentence.css). */
   const [TOKEN, ABOVE_TOKENS] = [24, 112.15];
 
   /** @param {unknown} value @returns {any[]} */
@@ -31,7 +31,7 @@
     return made;
   }
 
-  /** A number is in pixels, as React reads it. @param {HTMLElement} made @param {Record<string, any>} style */
+  /** Sets a style, a number in pixels, as React does. @param {HTMLElement} made @param {Record<string, any>} style */
   function setStyle(made, style) {
     for (const [name, value] of Object.entries(style)) {
       const written = typeof value === "number" ? `${value}px` : value;
@@ -73,7 +73,7 @@
     return make("div", { className: "segments" }, ...names);
   }
 
-  /** What stands for a component of Mantine. @param {string} type @param {Controls} given */
+  /** Elements for a component of Mantine. @param {string} type @param {Controls} given */
   function control(type, given) {
     const { className = "", label, children } = given;
     if (FIELDS.test(type)) return [field(type, given)];
@@ -100,7 +100,7 @@
   }
 
   /**
-   * The room of the lines of a sentence, with what stands below it. Of other pictures the size is not known yet.
+   * The room of the lines of a sentence, and the part below it; none for other pictures, of unknown size.
    * @param {Page} page
    */
   function picture({ sentence, below }) {
@@ -130,7 +130,7 @@
 
   const isThere = () => document.querySelector("#above:not(:empty)") !== null;
 
-  /** Takes away what is shown once the page stands there. @param {HTMLElement} early */
+  /** Removes the early page once the page is there. @param {HTMLElement} early */
   function removeLater(early) {
     const observer = new MutationObserver(() => {
       if (!isThere()) return;

@@ -5,12 +5,12 @@ import * as address from "../../dashboard/assets/web/address.mjs";
 const START = "/head?layer=1&head=2&view=pca-raw-2d&where=kind%3Aword&at=0.5,0.5,2,0,0";
 const FIELDS = START.slice("/head".length);
 
-/** What stands in the address bar. */
+/** Puts a link into the address bar. */
 const stand = (link) => {
   const [pathname, search = ""] = link.split(/(?=\?)/);
   window.location = { pathname, search, origin: "http://headscape.test" };
 };
-/** What Dash says has called back. */
+/** Sets the trigger of the callback. */
 const trigger = (prop_id, value) => (window.dash_clientside.callback_context.triggered = [{ prop_id, value }]);
 
 /** The table of the fields of a link, which the server writes into the page: tests/test_javascript.py hands it on. */
@@ -76,7 +76,7 @@ for (const [page, selecting] of [
     assert.equal(address.filtered(BEFORE), "?view=pca-raw-2d");
   });
 
-/** The link after a control of the search stands at this value. */
+/** The link after a control of the search has this value. */
 function searchFor(value, shown) {
   trigger('{"choose":"q","by":"picture"}.value', value);
   return address.chosen(shown);

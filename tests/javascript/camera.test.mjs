@@ -62,7 +62,7 @@ test("an animation begins and ends at its cameras", () => {
   );
 });
 
-/** What a camera acts on, with so many panels. */
+/** What a camera acts on, with `count` panels. */
 function zoomedPanels(count, columns, picture) {
   const nothing = () => {};
   return {
@@ -80,7 +80,7 @@ function zoomedPanels(count, columns, picture) {
   };
 }
 
-/** The zooms and openings of so many presses of the button that zooms in. */
+/** The zooms and openings by `presses` of the button that zooms in. */
 function zoomedIn(count, columns, cards, presses) {
   const done = [];
   const panels = zoomedPanels(count, columns, { cards });

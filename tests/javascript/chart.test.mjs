@@ -60,12 +60,12 @@ test("a title is laid out for the wider typeface of a file, with a reserve", () 
 
 globalThis.requestAnimationFrame = (act) => setTimeout(act, 1);
 
-/** Waits until so much is drawn. */
+/** Waits until `count` are drawn. */
 async function until(drawn, count) {
   for (let looks = 0; looks < 200 && drawn.length < count; looks++) await after(10);
 }
 
-/** Turns, what was drawn of them, and what ends a rest. */
+/** Turns, the names of drawn ones, and the start of a rest. */
 function given() {
   const [drawn, resting] = [[], []];
   const turns = createTurns((act) => resting.push(act));

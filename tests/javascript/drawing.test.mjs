@@ -20,7 +20,7 @@ for (const [point, line, wanted] of [
 
 test("a colour comes back from its parts", () => assert.equal(hexOf(rgbOf("#0a72b2")), "#0a72b2"));
 
-/** Lines of groups of words that are as wide as their letters are many. */
+/** Lines of groups of words; each letter is 1 wide. */
 function linesOf(groups, width, apart) {
   const pieces = groups.map((group) => group.split(" ").map((word) => ({ word })));
   return breakLines(pieces, width, { wide: ({ word }) => word.length, apart });

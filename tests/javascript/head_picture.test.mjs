@@ -19,7 +19,7 @@ for (const [name, point, wanted] of [
 
 test("without lines a click finds none", () => assert.equal(nearestLine([], [0, 0], 6), -1));
 
-/** Letters are seven pixels wide, and eight in another typeface than that of the page. */
+/** A document with letters of seven pixels, of eight in another typeface than Roboto. */
 function measuringDocument() {
   const context = { font: "" };
   context.measureText = (text) => ({ width: (context.font.includes("Roboto") ? 7 : 8) * text.length });

@@ -35,7 +35,7 @@ test("where lines are everywhere the more important line stays free", () => {
   for (let y = 300; y < 600; y++) assert.ok(!isCovered(corner, 400, y));
 });
 
-/** A single panel with a point that the keyboard stands on, and what its frame listens to. */
+/** A single panel with a point that the keyboard stands on, and its frame's listeners. */
 function stoodPanels() {
   const element = () => ({ style: {}, append() {} });
   globalThis.document = { createElement: element };

@@ -53,7 +53,7 @@ test("a flattened cube has each point where it is seen", () => {
   }
 });
 
-/** Panels with two tokens each, on a place of their own in each panel: in the plane, or in a cube. */
+/** Panels with two tokens each, at other places in each panel: in the plane, or in a cube. */
 function panelsWith(components, panels) {
   const places = Uint8Array.from({ length: panels * 2 * components }, (_, i) => 40 + ((i * 67) % 170));
   const points = { panels, tokens: 2, roles: 1, components, places, most: 255 };

@@ -26,7 +26,7 @@ for (const [key, afterG, action] of [
     assert.deepEqual(actionOf(key, afterG), action);
   });
 
-/** What listens to the keys of a page without any part. */
+/** Listeners to the keys of a page without any part. */
 function listenersOfPage() {
   const listeners = {};
   const addEventListener = (name, act) => (listeners[name] = act);

@@ -57,7 +57,7 @@ for (const [key, wanted] of [
     assert.deepEqual(done, [wanted]);
   });
 
-/** Where the name of a column is drawn, so many pixels along it: a slant of 50 degrees from 8 pixels above its cell. */
+/** The place `pixels` along a column's name, on a slant of 50 degrees from 8 pixels above its cell. */
 function alongName({ cell, left, top }, column, pixels) {
   const slant = (50 * Math.PI) / 180;
   return [left + (column + 0.5) * cell + pixels * Math.cos(slant), top - 8 - pixels * Math.sin(slant)];

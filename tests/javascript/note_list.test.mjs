@@ -25,7 +25,7 @@ test("the id of a note is a UUID of version 4", () => {
 /** Text of an element and of all in it. */
 const textOf = (element) => element.textContent ?? element.children?.map(textOf).join("") ?? element;
 
-/** An element with what is put into it. */
+/** An element with its children. */
 class FakeElement {
   children = [];
   setAttribute() {}

@@ -69,7 +69,7 @@ test("a thumbnail has the largest weight of each cell", async () => {
   const units = Array.from({ length: tokens }, (_, i) => unit(i));
   const { rows, columns, codes } = thumbnailsOf(stored, units, units);
   assert.deepEqual([rows, columns], [64, 64]);
-  // Cell i begins at the token floor(130 i / 64): that of 5 is 2, that of 129 the last.
+  // Cell i begins at the token floor(130 i / 64): token 5 is in cell 2, token 129 in the last.
   assert.deepEqual(
     [...codes.entries()].filter(([, code]) => code),
     [[63 * 64 + 2, 200]],

@@ -16,7 +16,7 @@ class Element {
     this.children.push(...children.filter((child) => child instanceof Element));
   }
 
-  /** What had the keyboard and is taken away leaves it to the page. */
+  /** A removed element with the keyboard leaves it to the page. */
   replaceChildren(...children) {
     if (this.children.some((child) => child.contains(document.activeElement))) document.activeElement = null;
     this.children = [];
@@ -48,7 +48,7 @@ class Element {
   }
 }
 
-/** Makes it the document. */
+/** Makes a page the document. */
 export function openPage() {
   const documentElement = { getAttribute: () => "light" };
   globalThis.document = { createElement: (tag) => new Element(tag), activeElement: null, documentElement };

@@ -62,7 +62,7 @@ test("a cell of a thumbnail is framed around its middle, however small it is", (
   assert.deepEqual(thumbnailFrame({ query: 1, key: 2 }, shown(), [100, 50], 8), [102.5, 50.5, 5, 5]);
 });
 
-/** What has the keyboard after the mark at a place was removed by it. */
+/** The element with the keyboard after removing the mark at a place. */
 function focusedAfter(marks, place, selected = []) {
   openPage();
   const views = {

@@ -17,7 +17,7 @@ const TOKENS = {
   sentences: [7, 7, 7, 8, 8],
 };
 
-/** Of five tokens and one line a point, each at position 0 with half of the attention. */
+/** Five tokens with one line a point, each to position 0 with half of the attention. */
 function bytes() {
   const buffer = new ArrayBuffer(16 + 8 * 5 + 10 * 2 + 10);
   const view = new DataView(buffer);

@@ -47,7 +47,7 @@ const COUNT = asking({ deferred: "numbers", is: "job", wait: "ab" });
 const LOST = { lost: true };
 const isLost = (answer) => answer === LOST;
 
-/** Sends as often as it is asked, with these answers; tells what the page said. */
+/** A page whose requests get these answers; `said`: what the page said. */
 function world(answers, there = () => true) {
   const said = [];
   globalThis.window = { dash_clientside: { set_props: (id, { children }) => said.push([id, children]) } };

@@ -16,7 +16,7 @@ import {
 } from "../../dashboard/assets/sentence/weights.mjs";
 import { message } from "./messages.mjs";
 
-/** Weights of a layer by their number, and random ones that are small as attention is. */
+/** Weights of a layer by their index, and random ones, most of them small as in attention. */
 function layerOf(share, [heads, queries, keys] = [2, 3, 4], most = 1) {
   const codes = Uint16Array.from({ length: heads * queries * keys }, (_, i) => Math.round(65535 * share(i)));
   return { heads, queries, keys, most, codes };

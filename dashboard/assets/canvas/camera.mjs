@@ -1,5 +1,5 @@
-// The camera: a centre and a zoom over the unit square, and the turn of a cube; what moves it (wheel, drag, button,
-// animation), how it stands in a link, and how many points are painted while it moves, of which size. Screen places are
+// The camera: a centre and a zoom over the unit square, and the rotation of a cube; how wheel, drag, buttons and
+// animations move it; its form in a link; number and size of the points painted while it moves. Screen places are
 // 0..1, y upwards.
 
 const MOST_ZOOM = 400;
@@ -18,7 +18,7 @@ export const screenToData = (camera, sx, sy) => [
 export const dataToScreen = (camera, x, y) => [(x - camera.x) * camera.zoom + 0.5, (y - camera.y) * camera.zoom + 0.5];
 
 /**
- * Zoomed by `factor`; what is at (sx, sy) on screen stays there.
+ * The camera zoomed by `factor`; the place at (sx, sy) on screen stays.
  * @param {Camera} camera @param {number} factor @param {number} sx @param {number} sy
  */
 export function zoomCamera(camera, factor, sx, sy, most = MOST_ZOOM) {
@@ -27,17 +27,17 @@ export function zoomCamera(camera, factor, sx, sy, most = MOST_ZOOM) {
   return within({ ...camera, zoom, x: x - (sx - 0.5) / zoom, y: y - (sy - 0.5) / zoom });
 }
 
-/** Moved by a share of the screen. @param {Camera} camera @param {number} dx @param {number} dy */
+/** The camera moved by a share of the screen. @param {Camera} camera @param {number} dx @param {number} dy */
 const panCamera = (camera, dx, dy) =>
   within({ ...camera, x: camera.x - dx / camera.zoom, y: camera.y - dy / camera.zoom });
 
-/** The centre stays over the picture. @param {Camera} camera */
+/** The camera with its view inside the picture. @param {Camera} camera */
 const within = (camera) => ({ ...camera, x: clamp(camera.x, camera.zoom), y: clamp(camera.y, camera.zoom) });
 /** @param {number} value @param {number} zoom */
 const clamp = (value, zoom) => Math.max(0.5 / zoom, Math.min(1 - 0.5 / zoom, value));
 
 /**
- * Turned by degrees: yaw round the upright axis, pitch round the one across.
+ * The camera turned by degrees: yaw round the upright axis, pitch round the horizontal one.
  * @param {Camera} camera @param {number} yaw @param {number} pitch
  */
 function turnCamera(camera, yaw, pitch) {
@@ -45,7 +45,7 @@ function turnCamera(camera, yaw, pitch) {
   return { ...camera, yaw: round, pitch: Math.max(-90, Math.min(90, camera.pitch + pitch)) };
 }
 
-/** Rows of the rotation: rightwards, upwards, towards the reader. @param {{ yaw: number, pitch: number }} given */
+/** Rotation matrix; rows: rightwards, upwards, towards the reader. @param {{ yaw: number, pitch: number }} given */
 export function rotationRows({ yaw, pitch }) {
   const [a, b] = [yaw, pitch].map((degrees) => (degrees * Math.PI) / 180);
   const [cy, sy, cp, sp] = [Math.cos(a), Math.sin(a), Math.cos(b), Math.sin(b)];
@@ -57,7 +57,7 @@ export function rotationRows({ yaw, pitch }) {
 }
 
 /**
- * Place in the square on which the cube is seen; a place in the plane stays.
+ * A place of the cube projected to the square; a place in the plane stays.
  * @param {Camera} camera @param {Place} place
  * @returns {Pair}
  */
@@ -69,7 +69,7 @@ export function projectToSquare(camera, place) {
 }
 
 /**
- * Between two cameras, 0 <= part <= 1: straight towards the place, the zoom evenly in its logarithm.
+ * A camera between two, 0 <= part <= 1: its centre moves straight, the logarithm of its zoom evenly.
  * @param {Camera} from @param {Camera} to @param {number} part
  */
 export function betweenCameras(from, to, part) {
@@ -81,7 +81,7 @@ export function betweenCameras(from, to, part) {
 }
 
 /**
- * As it stands in a link, `x,y,zoom,yaw,pitch`; empty where nothing was moved.
+ * The camera as text of a link, `x,y,zoom,yaw,pitch`; empty where it has not moved.
  * @param {Camera} camera @param {number} dimensions
  */
 export function formatCamera(camera, dimensions) {
@@ -94,7 +94,7 @@ export function formatCamera(camera, dimensions) {
 }
 
 /**
- * The camera of a link; the start where it says none or nonsense.
+ * The camera of a link; the start camera for none or an invalid one.
  * @param {string | null} text @param {number} [dimensions]
  */
 export function parseCamera(text, dimensions) {
@@ -108,9 +108,9 @@ export function parseCamera(text, dimensions) {
 
 /** Share of the frame that a panel fills when zooming by the wheel opens its head. */
 const OPENS_AT = 0.9;
-/** A panel of a single row or column fills the frame from the start: so much is zoomed before a head opens. */
+/** Least zoom before a head opens: a panel of a single row or column fills the frame from the start. */
 const LEAST_ZOOM = ZOOM_STEP ** 2;
-/** Milliseconds of an animation, and from the last movement until the address bar has it. */
+/** Milliseconds of an animation, and from the last movement until it is in the address bar. */
 const [ANIMATION_MS, LINK_DELAY_MS] = [350, 250];
 
 /** @param {number} part */
@@ -118,13 +118,13 @@ export const ease = (part) => part * part * (3 - 2 * part);
 export const isReduced = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /**
- * Pixels across the frame that are the whole square of places: a single panel has room beside its square.
+ * Width in pixels of the square of places in the frame: a single panel has room beside its square.
  * @param {Layout} layout
  */
 export const squareWidth = (layout) => (layout.single ? layout.side : layout.width);
 
 /**
- * Place across the screen of a pixel of the frame, 0..1 within the square.
+ * Horizontal place on screen of a pixel of the frame, 0..1 within the square.
  * @param {Layout} layout @param {number} px
  */
 export const acrossScreen = (layout, px) => 0.5 + (px - layout.width / 2) / squareWidth(layout);
@@ -163,8 +163,8 @@ export function createCameraControl(panels) {
   }
 
   /**
-   * Looks where the link of a picture of the same points says, as after a step back; what a hand has moved since that
-   * picture was asked for stays.
+   * Takes the camera of the link where the picture has the same points, as after a step back. A movement by the
+   * reader since the picture was asked for stays.
    */
   function follow() {
     const { at, dimensions } = panels.picture;
@@ -187,7 +187,7 @@ export function createCameraControl(panels) {
     zoom(ZOOM_STEP);
   }
 
-  /** Out of a whole head, back to all heads. */
+  /** Zooms out; from a whole head it goes back to all heads. */
   function zoomOut() {
     if (panels.choosesPoints && panels.camera.zoom === 1) panels.leave();
     else zoom(1 / ZOOM_STEP);
@@ -203,7 +203,7 @@ export function createCameraControl(panels) {
     look(turnCamera(panels.camera, yaw, pitch));
   }
 
-  /** A link says whole degrees: so the picture stands at whole degrees once the hand is off. */
+  /** Rounds the angles to whole degrees, as in links, once the reader lets go. */
   function settle() {
     const { yaw, pitch } = panels.camera;
     if (yaw % 1 || pitch % 1) look({ ...panels.camera, yaw: Math.round(yaw), pitch: Math.round(pitch) });
@@ -215,7 +215,7 @@ export function createCameraControl(panels) {
   }
 
   /**
-   * Moves the camera there within a moment, then calls `then`; at once for a reader who wants reduced motion.
+   * Moves the camera to `target` by animation, then calls `then`; at once for a reader who wants reduced motion.
    * @param {Camera} target
    */
   function animateTo(target, then = () => {}) {
@@ -241,7 +241,7 @@ export function createCameraControl(panels) {
     state.animating = requestAnimationFrame(step);
   }
 
-  /** Ends the animation where it leads, so that no key is lost to it. */
+  /** Ends the animation at its target, so that no key is lost to it. */
   function finish() {
     if (!state.animating) return;
     stop();
@@ -277,7 +277,7 @@ export function createCameraLink(panels) {
   let waiting = 0;
   const page = () => window.location.pathname + withCamera(window.location.search, "");
 
-  /** Soon; not where the page has changed by then, nor while the picture still shows the panel that it grows out of. */
+  /** Writes the camera soon; not once the page has changed, nor while the picture grows out of a panel. */
   function write() {
     clearTimeout(waiting);
     const from = page();
@@ -292,7 +292,7 @@ export function createCameraLink(panels) {
     waiting = 0;
   }
 
-  /** Whether the link says this camera, and no movement is on its way there. @param {string | null} at */
+  /** Whether the link has this camera, and no movement waits to be written. @param {string | null} at */
   function says(at) {
     return !waiting && (new URLSearchParams(window.location.search).get("at") ?? "") === (at ?? "");
   }
@@ -307,10 +307,10 @@ export function createCameraLink(panels) {
   return { write, forget, says };
 }
 
-/** Milliseconds of a painting that is slow, and after a movement until all points are painted again. */
+/** Milliseconds after which painting counts as slow; from a movement until all points are painted again. */
 const SLOW_PAINTING_MS = 90;
 const RESTING_MS = 220;
-/** So many points are drawn in a moment by a processor alone. */
+/** Points that a processor paints quickly without a graphics card. */
 const FEW_POINTS = 80_000;
 
 /** @param {Panels} panels */
@@ -338,7 +338,7 @@ export function createLevelOfDetail(panels) {
       : Infinity;
   }
 
-  /** Call it after painting: measures how long that took. */
+  /** Measures how long painting took; call it afterwards. */
   function painted() {
     const begin = measured;
     if (begin) panels.painter?.whenDone(() => (slow = performance.now() - begin > SLOW_PAINTING_MS));
@@ -351,7 +351,7 @@ export function createLevelOfDetail(panels) {
 const LARGEST_POINT = 10;
 
 /**
- * {size in pixels, alpha} for so many points in a panel of so many pixels.
+ * {size in pixels, alpha} of points, by their number and the panel's side in pixels.
  * @param {number} points @param {number} side
  */
 export function pointStyle(points, side) {

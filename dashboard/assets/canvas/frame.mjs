@@ -13,7 +13,7 @@ const NAMES_APART = 7;
 const elements = (panels, className) => /** @type {HTMLElement[]} */ ([...elementIn(panels.host, className).children]);
 
 /**
- * Names along one axis (0 across, 1 down), each at the middle of its panel; none beside the frame is seen.
+ * Names along one axis (0 across, 1 down), each at the middle of its panel; hidden outside the frame.
  * @param {Panels} panels @param {string} className @param {0 | 1} axis @param {(i: number) => number} panelOf
  * @param {number} long
  * @returns {Named[]}
@@ -31,7 +31,7 @@ function along(panels, className, axis, panelOf, long) {
   });
 }
 
-/** Where panels have a name each: on the line above it. @param {Panels} panels @returns {Named[]} */
+/** Names of panels, each on the line above its panel. @param {Panels} panels @returns {Named[]} */
 function above(panels) {
   const { layout, camera } = panels;
   return elements(panels, ".panel-names").map((element, panel) => {
@@ -41,7 +41,7 @@ function above(panels) {
   });
 }
 
-/** Pixels between a tag and the border of its panel, and of the panel that it may cover across at most. */
+/** Pixels between a tag and the border of its panel; largest share of the panel's width that a tag covers. */
 const [TAG_APART, TAG_SHARE] = [3, 0.9];
 const TAG_FONT = `600 10px ${FAMILY}`;
 
@@ -68,7 +68,7 @@ function inCorner(panels, className, isLast = false) {
   });
 }
 
-/** Pixels in which a heading can begin. */
+/** Least width of a heading, in pixels. */
 const LEAST_HEADING = 14;
 
 /**
@@ -82,7 +82,7 @@ const heading = (element, { start, end, top, seen }) => ({
   seen: seen && end - start >= LEAST_HEADING,
 });
 
-/** By how much a heading is narrowed at most before its end is cut. */
+/** Smallest factor by which a heading is narrowed before its end is cut. */
 const NARROWEST = 0.75;
 /**
  * The factor by which a heading is narrowed to fit, as in a saved picture.
@@ -95,7 +95,7 @@ const widths = new WeakMap();
 /** Pixels between a heading and the next one. */
 const HEADING_APART = 5;
 
-/** Pixels that a heading takes, measured once. @param {HTMLElement} element */
+/** Width of a heading in pixels, measured once for each text. @param {HTMLElement} element */
 function widthOf(element) {
   const known = widths.get(element);
   if (known?.text === element.textContent) return known.width;
@@ -106,7 +106,7 @@ function widthOf(element) {
 }
 
 /**
- * Names of columns above the frame, each as wide as what is seen of its column, with an arrow to the next.
+ * Names of columns above the frame, each as wide as the visible part of its column, with an arrow to the next.
  * @param {Panels} panels
  * @returns {Named[]}
  */
@@ -138,7 +138,7 @@ function aboveRows(panels) {
   });
 }
 
-/** Every name with its place `at` in the frame, as it is seen now. @param {Panels} panels @returns {Named[]} */
+/** All names, with their places `at` in the frame for the present camera. @param {Panels} panels @returns {Named[]} */
 function named(panels) {
   if (panels.single) return [];
   if (panels.picture.headings) return [...aboveColumns(panels), ...aboveRows(panels)];
@@ -174,7 +174,7 @@ export function placeNames(panels) {
 }
 
 /**
- * The same names on a canvas on which the frame stands so far from the left and the top.
+ * Draws the names on a canvas; the frame begins at `left` and `top`.
  * @param {Context} context @param {Panels} panels @param {number} left @param {number} top
  */
 export function drawNames(context, panels, left, top) {
@@ -199,7 +199,7 @@ export function drawNames(context, panels, left, top) {
 }
 
 /**
- * A name, and the number after it.
+ * Draws a name, and the number after it.
  * @param {Context} context @param {HTMLElement} element @param {number} x @param {number} y
  * @param {number | undefined} most
  */
@@ -238,9 +238,9 @@ function drawArrow(context, from, to, y) {
   context.globalAlpha = 1;
 }
 
-/** Pixels for the names and the tools beside the frame, of which the tools of a grid; and for what is below it. */
+/** Pixels beside the frame for names and tools; `single`: for tools alone. `BELOW`: pixels below the frame. */
 const BESIDE = { grid: 74, titled: 44, single: 42 };
-/** Where the tools of a grid are below it (window.css). */
+/** Windows with the tools of a grid below it (window.css). */
 const TOOLS_BELOW = "(max-width: 36em)";
 const BELOW = 24;
 
@@ -269,7 +269,7 @@ function spread({ layout, scale, host, canvas, image, overlay }) {
 }
 
 /**
- * Moves the frame to a whole pixel, where its points are sharp: what stands above ends anywhere.
+ * Moves the frame to a whole pixel, where points are sharp: the content above may end between pixels.
  * @param {Panels} panels
  */
 function snap({ host, frame }) {
@@ -288,7 +288,7 @@ export function resize(panels) {
   const emptied = spread(panels);
   panels.hover.again();
   placeNames(panels);
-  // Another size empties a canvas at once; what it shows has to be there before the next frame.
+  // Another size empties a canvas at once: it is painted again before the next frame.
   if (emptied && panels.painter) panels.paintNow();
   else panels.repaint();
 }
@@ -296,7 +296,7 @@ export function resize(panels) {
 const NO_SPACE = "This browser has no WebGL2, which 3D pictures need. Choose a 2D picture.";
 const STILL = "This browser has no WebGL2: this is a still picture, without colours, search, lasso and zoom.";
 
-/** Where there is no WebGL2: a picture from the server, and a line that says what it lacks. @param {Panels} panels */
+/** Without WebGL2: shows a picture from the server, and a line that says what it lacks. @param {Panels} panels */
 export function showStillPicture(panels) {
   const { picture, image, note, layoutNow: layout, scale } = panels;
   const deep = picture.dimensions === 3 || !picture.raster;
@@ -373,7 +373,7 @@ const notes = (make, panels, noted, picture) =>
 /** @param {string} letter @param {number} count */
 const numbered = (letter, count) => Array.from({ length: count }, (_, i) => letter + i);
 
-/** How the panels are named: not at all, each, by headings, or as heads. @param {Picture | null} picture */
+/** Names of the panels: none, one for each, headings, or numbered layers and heads. @param {Picture | null} picture */
 function namesOf(picture) {
   const none = {
     kind: "single",
@@ -411,7 +411,7 @@ function keysOf(picture) {
 }
 
 /**
- * The elements of a picture, as React makes them, or a notebook.
+ * The elements of a picture; `make` is React's `createElement` or that of a notebook.
  * @param {typeof window.React.createElement} make
  * @param {{ picture: Picture | null, noted: Marks | null, id?: string, ref?: unknown }} given
  */

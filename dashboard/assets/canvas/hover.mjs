@@ -1,5 +1,5 @@
-// The ring and the card of what is under the pointer or the keyboard: a head in the grid, a point in a single panel, a
-// point in one of two panels with the same tokens, where the same token has a ring in the other one, too.
+// The ring and the card of what is under the pointer or the keyboard: a head in the grid, a point in a single panel,
+// or a point in one of two panels with the same tokens; then its token has a ring in the other panel too.
 import { panelAt, panelBox } from "./layout.mjs";
 import { ending, notesOfPanel, notesOfToken } from "../notes/marks.mjs";
 import { make, required, showRing, write } from "../web/elements.mjs";
@@ -27,7 +27,7 @@ export function createHover(panels) {
   };
   const other = Object.assign(document.createElement("div"), { className: "ring linked" });
   panels.frame.append(other);
-  /** Where the same token is in the other panel, and which point of which panel has the ring. */
+  /** Pixel of the same token in the other panel, and the panel and the point with the ring. */
   /** @type {{ pixel: Pixel, of: string } | null} */
   let twin = null;
   /** @type {Pixel} */
@@ -36,7 +36,7 @@ export function createHover(panels) {
   /** @type {AbortController | null} */
   let abort = null;
 
-  /** The ring round a head, and what it does. @param {number} panel */
+  /** Shows the ring round a head, and its summary. @param {number} panel */
   function showPanel(panel) {
     state.focus = panel;
     const { name, summary } = panels.picture.panels[panel];
@@ -51,7 +51,7 @@ export function createHover(panels) {
     placeTip((x0 + x1) / 2, y1 + 8, y1 - y0 + 8);
   }
 
-  /** How many points a cluster has, below its name. @param {DrawnName} name */
+  /** Shows the number of a cluster's points below its name. @param {DrawnName} name */
   function showCluster({ name, role, points, of, left, top, width, height }) {
     hide();
     const text = ` ${points.toLocaleString("en")} of ${of.toLocaleString("en")} ${PLURALS[panels.roles[role]]}`;
@@ -69,7 +69,7 @@ export function createHover(panels) {
   }
 
   /**
-   * A ring round a point at a pixel, and its card, whose URL begins so.
+   * Shows a ring round a point at a pixel, and its card; the card's URL begins with `card`.
    * @param {number} point @param {Pixel} pixel @param {string} card
    */
   function around(point, [px, py], card) {
@@ -91,7 +91,7 @@ export function createHover(panels) {
   }
 
   /**
-   * A point and its card, and the same token's point in the other panel.
+   * Shows a point with its card, and the same token's point in the other panel.
    * @param {number} panel @param {number} point
    */
   function showInBoth(panel, point) {
@@ -125,7 +125,7 @@ export function createHover(panels) {
   }
 
   /**
-   * Below a head, moved left or above where there is no room.
+   * Places the tip below a head; where there is no room, further left or above.
    * @param {number} px @param {number} py @param {number} above
    */
   function placeTip(px, py, above) {
@@ -140,7 +140,7 @@ export function createHover(panels) {
   }
 
   /**
-   * A card of a point, in that part of the frame that is to be seen: above it stand the controls.
+   * Places a point's card in the visible part of the frame: above the frame are controls.
    * @param {number} px @param {number} py
    */
   function placeCard(px, py) {
@@ -160,12 +160,12 @@ export function createHover(panels) {
     Object.assign(tip.style, { left: `${left}px`, top: `${top}px` });
   }
 
-  /** Lines have come since the card was placed. */
+  /** Places the card again once lines have come. */
   function avoidLines() {
     if (state.point >= 0 && tip.style.display === "block") placeCard(...at);
   }
 
-  /** The picture has another size now: the ring goes round the same head, or point that the keyboard stands on. */
+  /** After a change of size: puts the ring round the same head, or the point that the keyboard is on. */
   function again() {
     const { focus, point, pinned } = state;
     const { keyboard } = panels;
@@ -178,7 +178,7 @@ export function createHover(panels) {
     panels.keyboard = keyboard;
   }
 
-  /** Whatever ends it, the keyboard stands on no point then, and the pointer shows cards again. */
+  /** Hides ring and card; then the keyboard is on no point, and the pointer shows cards again. */
   function hide() {
     clearTimeout(pausing);
     abort?.abort();
@@ -192,7 +192,7 @@ export function createHover(panels) {
 }
 
 /**
- * Wordpieces of the sentence on each side of the point, each a text after a space where it begins a word.
+ * Wordpieces on each side of the point in a card; the text of a wordpiece that begins a word starts with a space.
  * The card is text only, never HTML.
  */
 const AROUND = 24;
@@ -233,7 +233,7 @@ function placeOf({ where, role, position, wordpieces, sentence: number, label })
 }
 
 /**
- * Attention received and entropy of the point, and with whom it exchanges attention; features have neither.
+ * Received attention, entropy and attention partners of a point; empty for features.
  * @param {Card} card
  */
 function attention(card) {
@@ -259,8 +259,8 @@ const POINT_COST = 1e6;
 const TWIN_COST = 1e4;
 
 /**
- * Upper left corners, the best first where they cover as much: below, above and beside the point, then the corners of
- * the room.
+ * Upper left corners for a card, the preferred first: below, above and beside the point, then in the corners of the
+ * room.
  * @param {number[]} first @param {number[]} second @param {Room} room
  */
 function candidates([x, y], [width, height], { left, top, right, bottom }) {
@@ -284,8 +284,8 @@ function candidates([x, y], [width, height], { left, top, right, bottom }) {
 }
 
 /**
- * Whether a line from [x0, y0] to [x1, y1] meets a rectangle (Liang and Barsky 1984: the part of it within each
- * border).
+ * Whether a line from [x0, y0] to [x1, y1] meets a rectangle (Liang and Barsky 1984: the part of the line
+ * within each border).
  * @param {number[]} pair @param {number} left @param {number} top @param {number} right @param {number} bottom
  */
 function meets([x0, y0, x1, y1], left, top, right, bottom) {
@@ -304,7 +304,7 @@ function meets([x0, y0, x1, y1], left, top, right, bottom) {
 }
 
 /**
- * The importance of what a card would cover: `lines` are [x0, y0, x1, y1, importance].
+ * Summed importance of the point and lines that a card covers: `lines` are [x0, y0, x1, y1, importance].
  * @param {number[]} first @param {number[]} second @param {number[]} third @param {number[][]} lines
  */
 function covered([left, top], [width, height], [x, y], lines) {

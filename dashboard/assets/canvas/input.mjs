@@ -9,7 +9,7 @@ import { arrowOf, hasModifier, stepInGrid } from "../web/keyboard.mjs";
 
 const CLICK_PIXELS = 4;
 const DEGREES_PER_PIXEL = 0.4;
-/** Zooming out ends at the whole head; only turning the wheel on after a rest goes back to all heads. */
+/** Milliseconds of rest at the whole head after which turning the wheel on goes back to all heads. */
 const REST_MS = 350;
 
 /** @param {Panels} panels */
@@ -18,7 +18,7 @@ export function listenToPointer(panels) {
   let pressed = null;
   /** @type {Pixel | null} */
   let dragged = null;
-  /** Where each finger is, or the mouse. */
+  /** Pixel of each finger or the mouse, by its id. */
   const pointers = /** @type {Map<number, Pixel>} */ (new Map());
   let inside = 0;
 
@@ -44,13 +44,13 @@ export function listenToPointer(panels) {
     return panel < 0 ? panels.hover.hide() : panels.hover.showPanel(panel);
   }
 
-  /** How far two fingers are from each other, and the middle between them. @returns {[number, number, number]} */
+  /** The distance between two fingers, and the middle between them. @returns {[number, number, number]} */
   function span() {
     const [[x0, y0], [x1, y1]] = [...pointers.values()];
     return [Math.hypot(x1 - x0, y1 - y0), (x0 + x1) / 2, (y0 + y1) / 2];
   }
 
-  /** Two fingers zoom as far as they go apart. @param {number} id @param {Pixel} place */
+  /** Zooms by the change of two fingers' distance. @param {number} id @param {Pixel} place */
   function pinch(id, place) {
     if (!pointers.has(id)) return;
     const [before] = span();
@@ -88,7 +88,7 @@ export function listenToPointer(panels) {
     pressed = pixel(event);
     if (!panels.painter) return;
     dragged = pressed;
-    if (event.isPrimary) pointers.clear(); // a first finger: whatever was left of others is gone
+    if (event.isPrimary) pointers.clear(); // a first finger: pointers left over are dropped
     pointers.set(event.pointerId, pressed);
     panels.frame.setPointerCapture(event.pointerId);
     panels.dragging = pointers.size > 1;
@@ -136,7 +136,7 @@ export function listenToPointer(panels) {
   function wheel(event) {
     if (!panels.painter || !panels.layoutNow || event.target?.closest?.(".tip")) return;
     const pixels = event.deltaY * (event.deltaMode === 1 ? 30 : 1);
-    // All is in view and there is no way out: turning on scrolls the page, as it would beside the picture.
+    // All is in view and there is no way out: the wheel scrolls the page, as it does beside the picture.
     if (!(panels.single && panels.leaves) && pixels > 0 && panels.camera.zoom === 1) return;
     event.preventDefault();
     const now = event.timeStamp;
@@ -160,7 +160,7 @@ export function listenToPointer(panels) {
 export function listenToKeyboard(panels) {
   const { hover, search } = panels;
 
-  /** Another head of the grid. @param {number} rows @param {number} columns */
+  /** Moves to another head of the grid. @param {number} rows @param {number} columns */
   function moveFocus(rows, columns) {
     const { layout } = panels;
     const slot = slotOf(layout, hover.focus);
@@ -182,13 +182,13 @@ export function listenToKeyboard(panels) {
     panels.keyboard = hover.pinned = true;
   }
 
-  /** Pans the picture where a pixel is outside of it. @param {number} px @param {number} py */
+  /** Pans the picture to a pixel outside of the frame. @param {number} px @param {number} py */
   function reveal(px, py) {
     const { width, height } = panels.layout;
     if (px < 0 || py < 0 || px > width || py > height) panels.cameraControl.pan(width / 2 - px, height / 2 - py);
   }
 
-  /** As in one panel; the same token in the other one has a ring too. @param {number} point */
+  /** Moves the keyboard to a point; its token has a ring in both panels. @param {number} point */
   function standInBoth(point) {
     if (point < 0) return;
     reveal(...search.pixelOf(hover.focus, point));
@@ -196,7 +196,7 @@ export function listenToKeyboard(panels) {
     panels.keyboard = hover.pinned = true;
   }
 
-  /** The point nearest to the middle of a panel, or of the frame of a single one. @param {number} panel */
+  /** The point nearest to the middle of a panel, or of the frame for a single one. @param {number} panel */
   function nearestToMiddle(panel) {
     const { layout, camera, single } = panels;
     const [left, top, side] = panelBox(layout, camera, panel);
@@ -261,7 +261,7 @@ export function listenToKeyboard(panels) {
 }
 
 const CELLS = 256;
-/** The square on which a turned cube is seen is up to this much wider than the cube. */
+/** The view of a turned cube is up to this factor wider than the cube. */
 const DIAGONAL = Math.sqrt(3);
 
 /**
@@ -282,7 +282,7 @@ export function buildIndex(places, most) {
 }
 
 /**
- * Places of a turned cube as pairs, so that all of them lie between 0 and 65535.
+ * Places of a turned cube as x, y pairs between 0 and 65535.
  * @param {Points} points @param {Camera} camera
  */
 export function flattenPlaces(points, camera) {
@@ -299,7 +299,7 @@ export function flattenPlaces(points, camera) {
   return flat;
 }
 
-/** From the square to the index of flattened places. @param {number} value */
+/** A coordinate of the square in the index of flattened places. @param {number} value */
 export const shrink = (value) => 0.5 + (value - 0.5) / DIAGONAL;
 
 /** @param {number} coordinate @param {number} most */
@@ -354,25 +354,25 @@ export function nextPoint(index, from, dx, dy) {
   return -1;
 }
 
-/** Pixels from a point within which a pointer is on it. */
+/** Pixels from a point within which a pointer hits it. */
 const REACH_PIXELS = 14;
 
 /**
- * Points of the panels of a picture by the pixels of its frame: of a single panel, and of panels with the same tokens.
+ * Finds points by the pixels of the frame: in a single panel, and in two panels with the same tokens.
  * @param {Panels} panels
  */
 export function createSearch(panels) {
   /** @type {{ points: Points, yaw: number, pitch: number, built: PointIndex[] } | null} */
   let known = null;
 
-  /** Whether the points of every panel have come: one can be looked at point by point, and so can two with cards. */
+  /** Whether all points have come, in a picture that is searched by point: a single panel, or two with cards. */
   function areThere() {
     const { pictureNow: picture, data } = panels;
     if (!picture || (picture.panels.length !== 1 && !picture.cards)) return false;
     return data.points?.panels === picture.panels.length;
   }
 
-  /** Indices of the points of each panel as they are seen now; of a turned cube they are built anew. */
+  /** Indices of the points of each panel for the present camera; a turned cube needs new ones. */
   function indices() {
     const { points, camera } = panels;
     const { yaw, pitch } = camera;
@@ -392,7 +392,7 @@ export function createSearch(panels) {
   }
 
   /**
-   * The point of a panel within so many pixels of a pixel, or -1.
+   * The point of a panel nearest to a pixel, within `radius` pixels, or -1.
    * @param {number} panel @param {number} px @param {number} py
    */
   function nearest(panel, px, py, radius = REACH_PIXELS) {

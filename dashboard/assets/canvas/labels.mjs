@@ -1,5 +1,5 @@
-// What is written over the points: wordpieces beside their points, and names of clusters at the places where their
-// points are densest, or as near to it as one is free.
+// Texts over the points: wordpieces beside their points, and names of clusters at the densest place of each cluster or
+// the nearest free place.
 import { pointsOfPanel } from "./painter.mjs";
 import { panelBox } from "./layout.mjs";
 import { FAMILY } from "../web/drawing.mjs";
@@ -20,7 +20,7 @@ function measure(context, kind, text) {
 }
 
 /**
- * Tokens and roles of the sentence: the chosen point, what its lines reach, then the rest.
+ * Labels of a sentence's points: the chosen point, the ends of its lines, its neighbours, the rest.
  * @param {Focus} focus @param {number} role
  * @returns {Generator<Label>}
  */
@@ -54,7 +54,7 @@ function* ofSentence({ position, pieces, places, lines, near = [] }, role) {
 }
 
 /**
- * All points of the head with a label: what is selected first, then in the order of the corpus.
+ * Labels of all points of a head: selected points first, else in the order of the corpus.
  * @param {{ points: Points, mask: Mask | null }} given @param {Pieces} pieces
  * @param {boolean} quiet
  * @returns {Generator<Label>}
@@ -85,7 +85,7 @@ function* onScreen(candidates, { left, top, right, bottom }, toPixel) {
 }
 
 /**
- * What is seen of a panel, in pixels of the frame; a single one has all of it.
+ * The visible part of a panel, in pixels of the frame; a single panel has the whole frame.
  * @param {{ layout: Layout, camera: Camera }} given @param {number} panel
  */
 export function roomOf({ layout, camera }, panel) {
@@ -99,7 +99,7 @@ export function roomOf({ layout, camera }, panel) {
 }
 
 /**
- * Labels that fit into a panel, each with its way from its point.
+ * Labels that fit into a panel, each with the distance `dx` from its point.
  * @param {Panels} panels @param {CanvasRenderingContext2D} context @param {number} panel
  * @param {{ focus: Focus, pieces: Pieces | null, sheet: Sheet, toPixel: ToPixel }} given
  */
@@ -142,7 +142,7 @@ export function drawLabels(context, labels, { palette, roles }, toPixel) {
 
 const CELL = 4;
 
-/** An empty sheet of so many pixels. @param {number} width @param {number} height */
+/** An empty sheet of this size in pixels. @param {number} width @param {number} height */
 export function emptySheet(width, height) {
   const [columns, rows] = [Math.ceil(width / CELL), Math.ceil(height / CELL)];
   return { columns, rows, taken: new Uint8Array(columns * rows) };
@@ -231,7 +231,7 @@ export function chooseNames(clusters, widthOf, onSheet, room, toPixel) {
 const isInside = (left, width, room) => left >= room.left && left + width <= room.right;
 
 /**
- * As `chooseNames`, measured on a canvas.
+ * The result of `chooseNames` with widths measured on a canvas.
  * @param {CanvasRenderingContext2D} context @param {Cluster[]} clusters @param {Sheet} onSheet @param {Room} room
  * @param {ToPixel} toPixel
  */
@@ -239,7 +239,7 @@ export const namesOnCanvas = (context, clusters, onSheet, room, toPixel) =>
   chooseNames(clusters, (text) => plateWidth(context, text), onSheet, room, toPixel);
 
 /**
- * Draws each name on a plate, with a line to the peak where it stands apart from it.
+ * Draws each name on a plate, with a line to its peak below the plate.
  * @param {Context} context @param {DrawnName[]} names @param {{ palette: Palette, roles: string[] }} given
  * @param {ToPixel} toPixel
  */
@@ -252,7 +252,7 @@ export function drawClusterNames(context, names, { palette, roles }, toPixel) {
 }
 
 /**
- * A name whose peak is at another pixel by now: it moves along until names are chosen anew.
+ * A name moved along with its peak, until names are chosen anew.
  * @param {DrawnName} name @param {Pixel} pair
  */
 const moveTo = ({ left, top, px, py, ...name }, [x, y]) => ({

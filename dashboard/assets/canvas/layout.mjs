@@ -1,23 +1,22 @@
 // Layout of the panels: their positions in the frame, and places of pixels in a panel. Pixels are CSS pixels from the
-// upper
-// left.
+// upper left.
 import { acrossScreen, dataToScreen, fillingZoom, screenToData, squareWidth } from "./camera.mjs";
 
 const GAP = 4;
 const SMALLEST_PANEL = 20;
 /** Smallest side that panels get when all are to fit the window. */
 const LEGIBLE = 56;
-/** A turned cube is wider than its side; at this size almost every point of one stays in its panel. */
+/** Side of a cube as a share of its panel: almost every point of a turned cube stays in the panel. */
 const CUBE = 0.8;
 
-/** The line above a panel that says which it is, where panels are not named by their row and column. */
+/** Pixels of the line with a panel's name above it, where row and column do not name panels. */
 const TITLE = 17;
 
 /** Smallest side of a panel whose title has a name and a number, and largest side of panels that flow. */
 const [LEGIBLE_TITLE, LARGEST] = [86, 360];
 
 /**
- * As many columns as make panels largest; where titles would be cut, as many as have room for theirs.
+ * The number of columns with the largest panels; where titles would be cut, the most that have room for them.
  * @param {number} shown @param {{ width: number, height: number }} given
  */
 function columnsFor(shown, { width, height }) {
@@ -32,16 +31,16 @@ function columnsFor(shown, { width, height }) {
 }
 
 /**
- * As many columns as have `narrowest` pixels each.
+ * The most columns, up to `columns`, of at least `narrowest` pixels each.
  * @param {number} columns @param {number | null} narrowest @param {number} width
  */
 const fewerColumns = (columns, narrowest, width) =>
   narrowest ? Math.max(1, Math.min(columns, Math.floor((width + GAP) / (narrowest + GAP)))) : columns;
 
 /**
- * Panels as large as the room lets them be, but not lower than `least`. Where `slots` are given, they say the place of
- * each panel, and some places of the grid stay empty; where panels `flow`, the room decides how many stand in a row;
- * where they would be narrower than `narrowest`, fewer do, each as wide as there is room.
+ * The layout with the largest panels that the room allows, but not lower than `least`. `slots`, if given, are the
+ * places of the panels, and some places of the grid stay empty. With `flows` the room decides how many panels stand
+ * in a row. Where panels would be narrower than `narrowest`, fewer stand in a row, as wide as the room.
  * @param {Wished} wished
  */
 export function fitPanels({
@@ -89,7 +88,7 @@ export const sameLayout = (layout, other) =>
   /** @type {(keyof Layout)[]} */ (Object.keys(other)).every((name) => String(layout[name]) === String(other[name]));
 
 /**
- * The place of the grid at which a panel stands, -1 for none, and the panel of a place, -1 where there is none.
+ * The place of a panel in the grid, -1 for none; `panelIn`: the panel at a place, -1 for none.
  * @param {Pick<Layout, "slots">} layout @param {number} panel
  */
 export const slotOf = (layout, panel) => (layout.slots ? layout.slots[panel] : panel);
@@ -105,7 +104,7 @@ function slotCorner(layout, slot) {
   return [(slot % layout.columns) * across, Math.floor(slot / layout.columns) * down + layout.title];
 }
 /**
- * Upper left of a panel; a single one stands in the middle of its frame.
+ * Upper left of a panel; a single panel stands in the middle of its frame.
  * @param {Layout} layout @param {number} panel
  * @returns {Pair}
  */
@@ -116,7 +115,7 @@ const corner = (layout, panel) =>
 const acrossFrame = (layout, x) => layout.width / 2 + (x - 0.5) * squareWidth(layout);
 
 /**
- * Pixel on screen of a pixel of the unmoved frame, and the way back.
+ * Pixel on screen of a pixel of the unmoved frame; `inFrame` is the inverse.
  * @param {Layout} layout @param {Camera} camera @param {number} px @param {number} py
  * @returns {Pixel}
  */
@@ -131,7 +130,7 @@ function inFrame(layout, camera, px, py) {
 }
 
 /**
- * Pixel of a place of a panel's square.
+ * Pixel of a place in a panel's square.
  * @param {Layout} layout @param {Camera} camera @param {number} panel @param {number} x @param {number} y
  * @returns {Pixel}
  */
@@ -142,7 +141,7 @@ export function panelToPixel(layout, camera, panel, x, y) {
 }
 
 /**
- * Place in a panel's square of a pixel.
+ * Place of a pixel in a panel's square.
  * @param {Layout} layout @param {Camera} camera @param {number} panel @param {number} px @param {number} py
  * @returns {Pair}
  */
@@ -153,7 +152,7 @@ export function pixelToPanel(layout, camera, panel, px, py) {
   return [0.5 + (fx - left - middle) / reach, 0.5 - (fy - top - middle) / reach];
 }
 
-/** A pixel as a part of the square's side. @param {Layout} layout @param {Camera} camera */
+/** Size of a pixel as a share of the square's side. @param {Layout} layout @param {Camera} camera */
 export const pixelSize = (layout, camera) => 1 / ((layout.side - 2 * layout.inset) * layout.part * camera.zoom);
 
 /**
@@ -168,7 +167,7 @@ export function panelAt(layout, camera, px, py) {
 }
 
 /**
- * Left, top and side on screen of a place of the grid, and of a panel.
+ * Left, top and side on screen of a place of the grid; `panelBox`: of a panel.
  * @param {Layout} layout @param {Camera} camera @param {number} slot
  * @returns {[number, number, number]}
  */

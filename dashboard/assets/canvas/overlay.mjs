@@ -37,10 +37,10 @@ export function createOverlay(panels) {
   const parts = createLoader();
   const canvas = contextOf(panels.overlay);
   const state = { focused: false, lines, clusterAt, load, clear, draw, drawOn, refresh, moved, renew, release };
-  /** Of each panel: places and lines of the sentence of the clicked point. */
+  /** By panel: places and lines of the clicked point's sentence. */
   let focuses = /** @type {Focus[]} */ ([]);
   let pieces = /** @type {Pieces | null} */ (null);
-  /** Of each panel: contours, clusters, and what is written of labels and of names of clusters. */
+  /** By panel: contours, clusters, the chosen labels and the chosen names of clusters. */
   let contours = /** @type {Contour[][]} */ ([]);
   let clusters = /** @type {Cluster[][]} */ ([]);
   let labels = /** @type {ReturnType<typeof chooseLabels>[]} */ ([]);
@@ -74,14 +74,14 @@ export function createOverlay(panels) {
     }
   }
 
-  /** Removes the lines of the point before. */
+  /** Removes the lines of the previous point. */
   function clear() {
     [focuses, state.focused, panels.frame.dataset.overlay] = [[], false, ""];
     renew();
     panels.paint();
   }
 
-  // -- labels: which of them is decided when the camera rests -----------------------------------
+  // -- labels: chosen soon after the camera moves -----------------------------------------------
 
   function moved() {
     if (!waiting) waiting = setTimeout(() => ((waiting = 0), renew(), refresh()), LABELS_DELAY_MS);
@@ -93,7 +93,7 @@ export function createOverlay(panels) {
   }
 
   /**
-   * What is written over a panel: first the names of clusters, then labels where these leave room.
+   * Chooses the texts over a panel: first names of clusters, then labels where there is room.
    * @param {number} panel
    */
   function write(panel) {
@@ -111,7 +111,7 @@ export function createOverlay(panels) {
 
   // -- drawing ----------------------------------------------------------------------------------
 
-  /** The panels over which something is drawn: none before their points have come. */
+  /** Numbers of the panels with an overlay: none before their points have come. */
   function panelNumbers() {
     const { pictureNow: picture, layoutNow: layout, data } = panels;
     if (!picture || !layout || !panels.choosesPoints || data.points?.panels !== picture.panels.length) return [];
@@ -139,7 +139,7 @@ export function createOverlay(panels) {
     );
   }
 
-  /** In pixels of the page: on the canvas above the points, or on a file. @param {Context} context */
+  /** Draws on the canvas above the points, or in a file, in pixels of the page. @param {Context} context */
   function drawOn(context) {
     const inks = INKS[panels.scheme] || INKS.light;
     for (const panel of panelNumbers()) {
@@ -154,7 +154,7 @@ export function createOverlay(panels) {
     }
   }
 
-  /** The region that is drawn in a panel, or that of the link. @param {number} panel */
+  /** The region that a reader draws in a panel, or the link's region. @param {number} panel */
   function outlineOf(panel) {
     const { tool, picture, camera } = panels;
     if (tool.drawing) return tool.panel === panel ? tool.outline : null;
@@ -218,7 +218,7 @@ export function createOverlay(panels) {
     (focus.near || []).forEach(({ place }) => mark(context, toPixel(place), other, 4));
   }
 
-  /** The drawn lines as [x0, y0, x1, y1, importance] in pixels; those of the chosen point matter most. */
+  /** The drawn lines as [x0, y0, x1, y1, importance] in pixels; lines of the chosen point matter most. */
   function lines() {
     return panelNumbers().flatMap((panel) => linesOf(focuses[panel], toPixelIn(panel)));
   }
@@ -267,7 +267,7 @@ export function createOverlay(panels) {
   }
 
   /**
-   * Pixel of one of the drawn points, null of a token that is not drawn.
+   * Pixel of a drawn point; null for a token that is not drawn.
    * @param {number} panel @param {number} token @param {number} role
    */
   function drawnPixel(panel, token, role) {
@@ -311,14 +311,14 @@ export function createOverlay(panels) {
   return state;
 }
 
-/** Pixels of a line round the smallest region and round the largest one, and of the casing that lifts it off points. */
+/** Widths in pixels of the line round the smallest region, of other lines, and of the casing that sets lines off. */
 const [INNER, OUTER, CASING] = [2, 1.25, 1.5];
-/** Dashes of the second role, where colours say something else than the role. */
+/** Dashes of the second role, where colours do not show the role. */
 const DASHES = [5, 3];
 const SMALLEST = 0.25;
 
 /**
- * How the lines of a role are drawn: in a deep shade of its colour, or in ink, dashed for the second.
+ * Style of a contour: a deep shade of its role's colour, or ink, dashed for the second role.
  * @param {{ role: number, share: number }} given @param {{ palette: Palette, roles: string[] }} how
  * @param {boolean} isColoured
  */

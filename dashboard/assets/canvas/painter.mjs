@@ -1,5 +1,5 @@
 // Paints all panels with one call on one WebGL2 canvas; selected points are painted once more, on top. Where painting
-// all points is slow, fewer are painted while the camera moves. Before that it decodes the bytes from the server, all
+// all points is slow, fewer are painted while the camera moves. Also decodes the bytes from the server, all
 // little-endian: points (HSP3), colours or sizes (HSC2), masks (HSM2).
 import { rotationRows, squareWidth } from "./camera.mjs";
 import { panelBox, slotOf } from "./layout.mjs";
@@ -15,7 +15,7 @@ const MISSING = { light: "#868a91", dark: "#8b8f96" };
 /** Red, green and blue as shaders have them, 0..1. @param {string} hex */
 const shaderColour = (hex) => /** @type {Colour} */ (rgbOf(hex).map((part) => part / 255));
 
-/** How many of ascending numbers are below `limit`. @param {Uint32Array} numbers @param {number} limit */
+/** Count of ascending numbers that are below `limit`. @param {Uint32Array} numbers @param {number} limit */
 function lowerBound(numbers, limit) {
   let [low, high] = [0, numbers.length];
   while (low < high) {
@@ -27,7 +27,7 @@ function lowerBound(numbers, limit) {
 }
 
 /**
- * Texture of 256 colours for the first role, below them those for the second.
+ * Texture of 256 colours for the first role, and 256 for the second below.
  * @param {Record<string, string[]>} ramp
  */
 function texels(ramp) {
@@ -82,7 +82,7 @@ function painterOn(canvas, gl) {
   const fillPlaces = (name, index, { places, components, width }) =>
     fill(name, index, places, components, width === 1 ? gl.UNSIGNED_BYTE : gl.UNSIGNED_SHORT, true);
 
-  /** Where the same points are on their way to; null for nowhere. @param {Points | null} points */
+  /** Takes the next places of the points; null ends an animation. @param {Points | null} points */
   function takeOnward(points) {
     if (points) fillPlaces("onward", ONWARD, points);
     else gl.disableVertexAttribArray(ONWARD);
@@ -102,7 +102,7 @@ function painterOn(canvas, gl) {
   }
 
   /**
-   * The selected points by their number, ascending: few are drawn twice, and the others need not know.
+   * Fills the numbers of the selected points, ascending: only these few points are drawn twice.
    * @param {Points} points @param {Mask | null | undefined} mask
    */
   function fillSelected(points, mask) {
@@ -113,8 +113,7 @@ function painterOn(canvas, gl) {
   }
 
   /**
-   * {points, colours, mask, sizes} as decoded or null; only what is another object than before goes to the graphics
-   * card.
+   * Takes decoded {points, colours, mask, sizes}, each or null; only changed objects go to the graphics card.
    * @param {Loaded} next
    */
   function take(next) {
@@ -151,7 +150,7 @@ function painterOn(canvas, gl) {
       columns: layout.columns,
       coloured: parts.colours && ramp ? 1 : 0,
     };
-    // Where nothing is selected there is nothing to make stand out: no point fades.
+    // Where nothing is selected, no point fades.
     const flags = {
       masked: selected.length ? 1 : 0,
       outlined: outlined ? 1 : 0,
@@ -185,7 +184,7 @@ function painterOn(canvas, gl) {
   }
 
   /**
-   * The ground of every panel: scissored clears, so that nothing but points goes through a shader.
+   * Paints the ground of every panel by scissored clears: only points go through a shader.
    * @param {View} view
    */
   function ground({ layout, camera, scale, palette }) {
@@ -208,7 +207,7 @@ function painterOn(canvas, gl) {
   const perPanel = ({ tokens, roles }) => tokens * roles;
 
   /**
-   * Ranges of points to draw, each with the number of places by which its panels shift: one range for all panels, or
+   * Ranges of points to draw, [first, count, shift of the panels in places]: one range for all panels, or
    * one for the first `most` points of each panel (any first part of a corpus is a fair sample).
    * @param {Points} points @param {View} view
    */
@@ -224,8 +223,8 @@ function painterOn(canvas, gl) {
   }
 
   /**
-   * `only` draws one of the panels that were taken, `shift` moves panels on by so many places, `most` is the most
-   * points of each.
+   * `only` draws one of the taken panels, `shift` moves panels by this number of places, `most` limits the points
+   * of each.
    * @param {View} view
    */
   function paint(view) {
@@ -253,7 +252,7 @@ function painterOn(canvas, gl) {
     }
   }
 
-  /** Calls when all that was asked for is drawn: the graphics card works frames behind. @param {() => void} act */
+  /** Calls `act` once the graphics card has drawn everything: it is frames behind. @param {() => void} act */
   function whenDone(act) {
     const fence = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
     gl.flush();
@@ -274,7 +273,7 @@ function painterOn(canvas, gl) {
     if (before.points) take(before);
   }
 
-  /** Give the context back: a browser keeps only sixteen. */
+  /** Gives the context back: a browser keeps only sixteen. */
   const release = () => gl.getExtension("WEBGL_lose_context")?.loseContext();
 
   /** Whether the browser has taken the context away, or gives it fewer pixels than the canvas has. */

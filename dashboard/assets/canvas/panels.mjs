@@ -25,8 +25,8 @@ const NO_LINK = { write: () => {}, forget: () => {}, says: () => false };
 
 export class Panels {
   /**
-   * In a notebook `most` are the pixels of the picture in height, and the address bar is not its own. `leaves`: whether
-   * there is a way back out of a single panel.
+   * `most`: largest height in pixels, in a notebook or published page, where the address bar stays as it is. `leaves`:
+   * whether there is a way back out of a single panel.
    * @param {HTMLElement} host @param {{ most?: number, leaves?: boolean }} given
    */
   constructor(host, { most, leaves = true } = {}) {
@@ -95,24 +95,24 @@ export class Panels {
   }
 
   /**
-   * The panel that a pixel of the frame belongs to: a single one takes all of it.
+   * The panel under a pixel of the frame: a single panel takes the whole frame.
    * @param {number} px @param {number} py
    */
   panelAt(px, py) {
     return this.single ? 0 : panelAt(this.layout, this.camera, px, py);
   }
 
-  /** Whether the points of this picture are there, and not those of the one before. */
+  /** Whether the drawn points are those of this picture, not of the one before. */
   get arePointsThere() {
     return this.frame.dataset.drawn === this.picture.points;
   }
 
-  /** How strongly points are painted below what is drawn over them. */
+  /** Factor of the opacity of points: less below lines or contours. */
   get dim() {
     return this.layer.focused || this.picture.contours ? 0.45 : 1;
   }
 
-  /** How a region of a panel begins in a link. @param {number} panel */
+  /** Beginning of a panel's region in a link. @param {number} panel */
   regionOf(panel) {
     return panel ? this.picture.second?.region : this.picture.region;
   }
@@ -125,12 +125,12 @@ export class Panels {
     return this.picture.palette[schemeNow()] || this.picture.palette.light;
   }
 
-  /** What the points of a token are: its query and its key, or the token itself. */
+  /** Roles of a token's points: query and key, or the token itself. */
   get roles() {
     return this.picture.roles;
   }
 
-  /** The token of a point, and which role of it. @param {number} point */
+  /** The token and the role of a point. @param {number} point */
   named(point) {
     return { token: Math.floor(point / this.roles.length), role: this.roles[point % this.roles.length] };
   }
@@ -140,7 +140,7 @@ export class Panels {
     return Boolean(this.painter && !this.painter.isLost());
   }
 
-  /** Says a problem; without one, that the points are lost as long as they are. @param {string} problem */
+  /** Shows a problem; without one, a sentence as long as the points are lost. @param {string} problem */
   say(problem) {
     this.problem.textContent = problem || (this.painter?.isLost() ? LOST : "");
   }
@@ -173,7 +173,7 @@ export class Panels {
     else if (isNoted && picture && this.layoutNow) this.showNoted();
   }
 
-  /** The counts of notes have come, or have changed. */
+  /** Shows counts of notes that are new or changed. */
   showNoted() {
     placeNames(this);
     this.layer.refresh();
@@ -192,7 +192,7 @@ export class Panels {
     resize(this);
     if (this.emerging && this.layoutNow) this.camera = fillingCamera(this.layout, this.camera, this.gridPanel);
     if (!isElsewhere) this.cameraControl.follow();
-    // Else what is shown stays right until its new parts have come: where a processor draws, a painting more is felt.
+    // Else the shown points stay right until new parts come: without a graphics card, one more painting is felt.
     if (isElsewhere) this.paint();
     this.tool.renew();
     this.loaded = this.load();
@@ -213,7 +213,7 @@ export class Panels {
   }
 
   /**
-   * Another picture than before: where the reader looks at first, and out of which panel it grows.
+   * Starts another picture: its first camera, and the panel out of which it grows.
    * @param {Picture | null} before @param {Picture} picture
    */
   arrive(before, picture) {
@@ -285,7 +285,7 @@ export class Panels {
     );
   }
 
-  /** What takes long below the picture is asked for once it is painted, once for each. @param {string} after */
+  /** Asks for the slow parts below a picture once it is painted, once for each `after`. @param {string} after */
   askAfter(after) {
     if (after === this.after) return;
     this.after = after;
@@ -327,7 +327,7 @@ export class Panels {
   }
 
   /**
-   * Acts while the points are painted at so many pixels for each of the page: WebGL keeps no picture after that.
+   * Calls `act` while the points are painted at `scale` pixels for each of the page: WebGL keeps no picture.
    * @param {number} scale @param {() => void} act
    */
   enlarged(scale, act) {
@@ -348,7 +348,7 @@ export class Panels {
     }
   }
 
-  /** In other colours, or at another size: a still picture comes anew. */
+  /** Paints in other colours or at another size; a still picture is loaded. */
   repaint() {
     if (!this.pictureNow) return;
     if (this.painter) this.paint();
@@ -372,7 +372,7 @@ export class Panels {
     this.cameraControl.animateTo(fillingCamera(this.layout, this.camera, panel), go);
   }
 
-  /** Out of a head, back to all of them. */
+  /** Goes from a head back to all heads. */
   leave() {
     if (!this.leaves) return;
     this.player.leave();
@@ -389,7 +389,7 @@ export class Panels {
     visit(link);
   }
 
-  /** A point, or none: where none was chosen that is no news. @param {number} point */
+  /** Sends the chosen point, or that none is chosen any more. @param {number} point */
   pick(point) {
     if (point >= 0) this.send({ picked: { ...this.named(point) } });
     else if (this.picture.chosen) this.send({ picked: { token: -1, role: this.picture.chosen.role } });

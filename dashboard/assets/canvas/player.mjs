@@ -1,5 +1,5 @@
-// From one picture to the next: which panel stands in for the other picture while it is on its way; and the same tokens
-// through a sequence of pictures, by a button, a slider, and the animation between two.
+// From one picture to the next: the panel that stands in for a picture on its way; and the same tokens through a
+// sequence of pictures, by a button, a slider, and the animation between two pictures.
 import { ease, isReduced } from "./camera.mjs";
 import { slotOf } from "./layout.mjs";
 import { decodePoints } from "./painter.mjs";
@@ -7,7 +7,7 @@ import { elementIn, required, write } from "../web/elements.mjs";
 import { fetchPart, pause as wait, readBytes } from "../web/loading.mjs";
 
 /**
- * Milliseconds on the way while it plays, at a step of the reader, between two ways, and until a rest becomes a link.
+ * Milliseconds of an animation in play, of a reader's step, between two animations, and until a rest becomes a link.
  */
 const [PLAYED_MS, STEPPED_MS, REST_MS, LINK_DELAY_MS] = [900, 280, 450, 300];
 /** @param {Picture | null} picture */
@@ -20,7 +20,7 @@ const urls = (picture) => (picture?.sequence || []).map((step) => step.points).j
 export const shareSequence = (before, picture) =>
   Boolean(before?.sequence && picture?.sequence && urls(before) === urls(picture));
 
-/** The points of a picture, whatever is drawn with them. @param {Picture | null} picture */
+/** URL of a picture's points, without its query string. @param {Picture | null} picture */
 export const pointsOf = (picture) => picture?.points.split("?")[0];
 /** The panel in the first place of the grid. @param {Picture} picture */
 export const firstPanel = ({ slots }) => (slots ? slots.indexOf(0) : 0);
@@ -31,7 +31,7 @@ export const firstPanel = ({ slots }) => (slots ? slots.indexOf(0) : 0);
 export const standAlike = (before, picture) => String(before?.slots || "") === String(picture.slots || "");
 
 /**
- * The panel of a grid that the other of two pictures shows alone, -1 where none does or where it is not drawn.
+ * The panel of a grid that the other picture shows alone; -1 where there is none or it is not drawn.
  * @param {Picture | null} before @param {Picture} picture
  */
 export function sharedPanel(before, picture) {
@@ -43,7 +43,7 @@ export function sharedPanel(before, picture) {
 }
 
 /**
- * While a head's picture is on its way its panel of the grid stands in for it, and the other way round.
+ * The panel that stands in for a picture on its way: the grid's panel for a head, the head for a grid.
  * @param {Panels} panels @returns {{ only?: number, shift: number }}
  */
 export function standIn({ data, picture, layout, gridPanel }) {
@@ -112,7 +112,7 @@ export function createPlayer(panels) {
     button.setAttribute("aria-label", playing ? "Pause" : "Play");
   }
 
-  /** What is shown now, where it is one of a sequence. */
+  /** Label of the shown step; undefined without a sequence. */
   function label() {
     const shown = panels.picture.sequence?.[at];
     return shown && (state.moving ? `${shown.label}, on the way there` : shown.label);
@@ -121,7 +121,7 @@ export function createPlayer(panels) {
   /** Marks the page while the points are away from the step of the link. @param {boolean} away */
   const mark = (away) => panels.host.closest(".middle")?.toggleAttribute("data-away", away);
 
-  // -- from one to the next ---------------------------------------------------------------------
+  // -- from one step to the next ----------------------------------------------------------------
 
   /** Points of a step, fetched once. @param {number} index */
   function fetchPoints(index) {
@@ -137,7 +137,7 @@ export function createPlayer(panels) {
   }
 
   /**
-   * Moves to another step within so many milliseconds; resolves to whether it arrived.
+   * Moves to another step within `milliseconds`; resolves to whether it arrived.
    * @param {number} index @param {number} milliseconds
    */
   async function go(index, milliseconds) {
@@ -213,7 +213,7 @@ export function createPlayer(panels) {
     panels.frame.dataset.at = stepsOf(panels.picture)[at].points;
   }
 
-  /** Where a point of all panels is now, 0 to 1. @param {number} point */
+  /** Present place, 0 to 1, of a point counted over all panels. @param {number} point */
   function placeOf(point) {
     const { components, places, most } = panels.points;
     /** @param {Uint8Array | Uint16Array} all @param {number} i */
@@ -256,7 +256,7 @@ export function createPlayer(panels) {
     if (!state.moving) rest();
   }
 
-  /** Makes the step at which it rests the link. */
+  /** Writes the step at rest into the link. */
   function rest() {
     waiting = 0;
     if (!panels.pictureNow?.sequence) return;

@@ -19,11 +19,11 @@ const MARGIN = 12;
 const NAMED = { left: 34, top: 26 };
 /** Room for the names of columns alone. */
 const HEADED = { left: MARGIN, top: 26 };
-/** Text is legible in so many pixels. */
+/** Least width in pixels for the text. */
 const NARROWEST = 480;
 /** Pixels of a printed picture: about 220 for each inch of A4. */
 const PAPER_PIXELS = 1600;
-/** No browser keeps a canvas with a longer side. */
+/** Longest side of a canvas in any browser. */
 const LONGEST_SIDE = 16000;
 export const LOST =
   "The browser has lost the points of this picture, which come back by themselves. If they do not, reload the page.";
@@ -55,7 +55,7 @@ export function sheetOf(panels, captions = captionOf(panels)) {
 }
 
 /**
- * Pixels of a file that is so wide, for each of the page; as many as the screen's where no width is given.
+ * Pixels of a file of this width for each pixel of the page; those of the screen without a width.
  * @param {Panels} panels @param {PictureSheet} sheet @param {number} width
  */
 const scaleFor = (panels, sheet, width) =>
@@ -73,7 +73,7 @@ function drawPoints(context, panels, { left, top }) {
 }
 
 /**
- * What is drawn as lines and text: all but the points. What a zoom moves out of the frame ends at it, as on screen.
+ * Draws lines and text: all but the points. The frame cuts off what a zoom moves out of it, as on screen.
  * @param {Context} context @param {Panels} panels @param {PictureSheet} pictureSheet
  */
 function drawRest(context, panels, { left, top, text, below }) {
@@ -90,7 +90,7 @@ function drawRest(context, panels, { left, top, text, below }) {
 }
 
 /**
- * The sheet on a canvas that is so many pixels wide, as wide as the screen shows it where no width is given.
+ * The sheet on a canvas of this width in pixels; as wide as on screen where no width is given.
  * @param {Panels} panels @param {number} width
  */
 function compose(panels, width, sheet = sheetOf(panels), canvas = document.createElement("canvas")) {
@@ -113,7 +113,7 @@ export function drawForPaper(panels, canvas) {
   compose(panels, PAPER_PIXELS, sheetOf(panels, []), canvas);
 }
 
-/** The same as text of an SVG file: the points are an image in it. @param {Panels} panels @param {number} width */
+/** The sheet as text of an SVG file, the points as an image. @param {Panels} panels @param {number} width */
 function drawing(panels, width) {
   const sheet = sheetOf(panels);
   const scale = scaleFor(panels, sheet, width);
@@ -130,7 +130,7 @@ function drawing(panels, width) {
 }
 
 /**
- * Saves a file as wide as this, once its points are there; `form` is png or svg. Without points it says why.
+ * Saves a file of this width once its points are there; `form` is png or svg. Without points it says why.
  * @param {Panels} panels @param {string} form @param {number} width
  */
 export async function savePicture(panels, form, width) {
@@ -147,7 +147,7 @@ export async function savePicture(panels, form, width) {
 }
 
 const CAPTIONS = ".of-picture";
-/** What is of use on the page alone. */
+/** Elements of use on the page alone. */
 const ON_PAGE_ONLY = "a, button:not(.chip), .on-page";
 
 /** @param {Element} element */
@@ -162,7 +162,7 @@ const wordsOf = (text, colour) =>
 const stops = (bar) => style(bar).backgroundImage.match(/rgba?\([^)]*\)/g) || [];
 
 /**
- * Words, swatches and ramps of an entry of a legend, in order and in the colours that they have now.
+ * Words, swatches and ramps of an entry of a legend, in order and in their present colours.
  * @param {any} node
  * @returns {Piece[]}
  */
@@ -173,10 +173,10 @@ function pieces(node) {
   return [...node.childNodes].flatMap(pieces);
 }
 
-/** Text is broken between any words. @param {string} text @param {string} colour @param {boolean} [strong] */
+/** A text that may break between any words. @param {string} text @param {string} colour @param {boolean} [strong] */
 const lineOf = (text, colour, strong) => ({ groups: wordsOf(text, colour).map((word) => [word]), strong });
 
-/** Of a legend every entry stays on one line where it can. @param {HTMLElement} element */
+/** A caption; an entry of a legend stays on one line if it can. @param {HTMLElement} element */
 function paragraph(element) {
   if (element.matches(".legend")) return { groups: [...element.childNodes].map(pieces), apart: true };
   const copy = /** @type {HTMLElement} */ (element.cloneNode(true));
@@ -185,7 +185,7 @@ function paragraph(element) {
 }
 
 /**
- * Paragraphs: what is shown, where it is from, what colours mean, how many of how many, how far it can be trusted.
+ * Paragraphs of a file: label, source, notes, the caption of the lines, and the captions on the page.
  * @param {Panels} panels
  */
 function captionOf({ picture, player, layer, palette }) {
@@ -267,7 +267,7 @@ export class SvgContext {
     this.path.push(`L${this.at(x, y)}`);
   }
 
-  /** Circles alone are drawn. @param {number} x @param {number} y @param {number} radius */
+  /** Adds a circle: no other arc is used. @param {number} x @param {number} y @param {number} radius */
   arc(x, y, radius) {
     /** @param {number} end */
     const half = (end) => `A${radius} ${radius} 0 1 1 ${this.at(end, y)}`;
@@ -290,7 +290,7 @@ export class SvgContext {
     this.path.push("Z");
   }
 
-  /** To the path, until what was saved is restored; a path within another is not needed. */
+  /** Clips to the path until `restore`; nested clips are not needed. */
   clip() {
     const id = `clip-${++this.clips}`;
     this.elements.push(svgElement("clipPath", { id }, svgElement("path", { d: this.path.join("") })));

@@ -8,7 +8,7 @@ import { squaredDistance } from "../web/drawing.mjs";
 import { make, makeSvg } from "../web/elements.mjs";
 import { leftInWindow, toggleMenu } from "../web/popover.mjs";
 
-/** A region has at least this area (of the unit square, twice), else it was a slip of the hand. */
+/** Least `outlineArea` of a region, twice its area in the unit square: less is a slip of the hand. */
 const SMALLEST = 2e-6;
 /** Buttons of a single panel. */
 /** @type {("move" | "lasso" | "box" | "clear")[]} */
@@ -90,7 +90,7 @@ export function createToolbar(panels) {
     panels.frame.dataset.tool = name;
   }
 
-  /** What the picture allows. */
+  /** Adapts buttons to the picture. */
   function renew() {
     const moves = panels.picture.dimensions === 3 ? "Rotate" : "Move";
     buttons.move.setAttribute("aria-label", moves);
@@ -119,7 +119,7 @@ export function createToolbar(panels) {
     panels.layer.refresh();
   }
 
-  /** A finished region goes out; the picture comes back with it as its `lasso`. */
+  /** Sends a finished region; the next picture has it as its `lasso`. */
   function end() {
     const { outline } = state;
     const region = panels.regionOf(state.panel);
@@ -137,7 +137,7 @@ export function createToolbar(panels) {
   return state;
 }
 
-/** Widths in pixels beside that on the page. */
+/** Widths of a file in pixels, besides that on the page. */
 const WIDTHS = [2000, 4000];
 
 /**
@@ -191,7 +191,7 @@ function createSaveMenu(panels, button) {
 }
 
 const MOST_VERTICES = 60;
-/** Squared: what is nearer to the outline than half of a thousandth does not show in a link. */
+/** Least squared distance of a vertex from the outline: a link rounds to thousandths. */
 const FINEST = 0.0005 ** 2;
 
 /** Ramer-Douglas-Peucker, farthest place first: the outline with at most `most` vertices. @param {Pair[]} outline */
@@ -218,7 +218,7 @@ export function simplify(outline, most = MOST_VERTICES) {
   return outline.filter((_, i) => vertices.has(i));
 }
 
-/** Twice the area, without sign: a click is no region. @param {Pair[]} outline */
+/** Twice the area of an outline, without sign; 0 for a click. @param {Pair[]} outline */
 export const outlineArea = (outline) =>
   Math.abs(
     outline.reduce(
@@ -236,7 +236,7 @@ export const boxOutline = ([ax, ay], [bx, by]) => [
 ];
 
 /**
- * `where,yaw,pitch,x1,y1,...`: of which picture, degrees, and thousandths of the square.
+ * A region in a link, `where,yaw,pitch,x1,y1,...`: picture, degrees, thousandths of the square.
  * @param {string} where @param {{ yaw: number, pitch: number }} camera @param {Pair[]} outline
  */
 export function formatLasso(where, camera, outline) {
@@ -247,7 +247,7 @@ export function formatLasso(where, camera, outline) {
 }
 
 /**
- * What `format` wrote of this picture; null where it is none, or of another.
+ * The region that `formatLasso` wrote for this picture; null for none, or of another picture.
  * @param {string | null} text @param {string | null | undefined} where
  */
 export function parseLasso(text, where) {

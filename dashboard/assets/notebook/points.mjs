@@ -1,17 +1,17 @@
-// Points in a notebook: the canvas of pages Heads and Head. The parts of its picture are in the widget, and are handed
-// to whoever asks for their URLs; what a region and a clicked point need is computed by Python.
+// Points in a notebook: the canvas of pages Heads and Head. The parts of its picture are in the widget, which
+// answers requests for their URLs; Python computes the points in a region and the lines of a clicked point.
 import { panelElements } from "../canvas/frame.mjs";
 import { Panels } from "../canvas/panels.mjs";
 import { make } from "../web/elements.mjs";
 import { answerItself } from "../web/loading.mjs";
 
-/** Beginning of the URLs of what is in a widget. */
+/** Beginning of the URLs of a widget's parts. */
 export const BASE = "headscape:";
-/** Pixels of a picture in height at most: a cell is no page. */
+/** Largest height of a picture in pixels: a cell is no page. */
 const MOST_HEIGHT = 560;
 
 /**
- * An element as React's `createElement` is asked for it.
+ * An element from the arguments of React's `createElement`.
  * @param {any} tag @param {any} properties @param {any} [children]
  * @returns {HTMLElement}
  */
@@ -36,7 +36,7 @@ export function cardOf({ ids, pieces, texts, positions, sentences }, role, token
 }
 
 /**
- * What stands at a URL of the widget: bytes, or an object as JSON; nothing where it has no such part.
+ * The part of a widget at a URL: bytes, or an object for JSON; nothing where there is none.
  * @param {WidgetModel} model @param {string} path
  */
 export function partAt(model, path) {
@@ -49,7 +49,7 @@ export function partAt(model, path) {
   return tokens && cardOf(tokens, rest[0], parseInt(rest[1]));
 }
 
-/** Widgets that were drawn: some notebooks share a module between widgets. */
+/** Number of drawn widgets: some notebooks share a module between widgets. */
 let count = 0;
 
 /** @param {WidgetModel} model @param {string} path */
@@ -59,7 +59,7 @@ async function answer(model, path) {
 }
 
 /**
- * What is drawn, from what is in the notebook and what its reader chose; its URLs begin with `base`.
+ * The picture to draw, from the widget's content and the reader's choices; its URLs begin with `base`.
  * @param {PointsContent} content @param {PointsState} state @param {PointsAnswer} given
  * @returns {Picture}
  */
@@ -80,7 +80,7 @@ export function pictureOf({ picture }, { lasso, token, role, at }, { of, mask, f
 }
 
 /**
- * What the state becomes by what a reader did in the picture.
+ * The state after an event in the picture.
  * @param {PointsState} state @param {PointsContent} content @param {any} event @returns {PointsState}
  */
 export function stateAfter(state, { heads }, { lassoed, picked, opened }) {

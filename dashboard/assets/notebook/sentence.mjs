@@ -7,7 +7,7 @@ import { Views } from "../sentence/views.mjs";
 import { make } from "../web/elements.mjs";
 
 /**
- * What `dashboard/notebook/weights.py` has packed.
+ * Weights that `dashboard/notebook/weights.py` packed.
  * @param {DataView} packed @param {PackedShape} shape
  * @returns {Promise<StoredWeights>}
  */
@@ -38,7 +38,7 @@ export function layerOf({ first, heads, tokens, codes }, layer, units, keys) {
   let to = 0;
   for (let head = layer * heads; head < (layer + 1) * heads; head++)
     for (const row of rows)
-      // As they are stored: keys, and of each its queries.
+      // Weights are stored as [key, query].
       for (const column of columns) chosen[to++] = codes[(head * tokens + column) * tokens + row];
   return { heads, queries: rows.length, keys: columns.length, most: 1, codes: chosen };
 }
@@ -86,7 +86,7 @@ const SCALES = {
   row: "Each row",
   log: "Logarithmic",
 };
-/** What is selected once other tokens are shown: a selected token may be none of them. */
+/** The selection once other tokens are shown: a selected token may not be among them. */
 const NOTHING_SELECTED = { side: /** @type {const} */ ("query"), tokens: [], toward: null };
 export const UNANSWERED = "Python has not answered yet. Where no kernel runs, run this cell again.";
 
@@ -103,7 +103,7 @@ const indicesOf = (units, positions) =>
   units.flatMap((unit, i) => (unit.positions.some((at) => positions.includes(at)) ? [i] : []));
 
 /**
- * What the views draw, from what is in the notebook and what its reader chose.
+ * The picture that the views draw, from the widget's content and the reader's choices.
  * @param {SentenceContent} content @param {SentenceState} state
  * @returns {SentencePicture}
  */
@@ -148,7 +148,7 @@ export function pictureOf({ name, weights, ...content }, state) {
 }
 
 /**
- * What the state becomes by what a reader did in a view.
+ * The state after an event in a view.
  * @param {SentenceState} state @param {SentencePicture} picture @param {any} event @returns {SentenceState}
  */
 export function stateAfter(state, { units, keys, layers, heads }, event) {
@@ -173,7 +173,7 @@ export function stateAfter(state, { units, keys, layers, heads }, event) {
 }
 
 /**
- * What the state becomes by a control.
+ * The state after a change by a control.
  * @param {SentenceState} state @param {Partial<SentenceState>} change @returns {SentenceState}
  */
 export function stateWith(state, change) {

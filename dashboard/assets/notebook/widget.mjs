@@ -4,7 +4,7 @@
 import { SCHEME, make } from "../web/elements.mjs";
 
 /**
- * What anywidget calls to draw a widget into an element; it gives what takes the widget away.
+ * The function that anywidget calls to draw a widget; it returns a function that removes the widget.
  * @param {(model: WidgetModel, place: HTMLElement, signal: AbortSignal) => void} mount
  */
 export const widgetOf =
@@ -35,7 +35,7 @@ export function schemeOf({ body, documentElement: root, defaultView }) {
 }
 
 /**
- * Keeps the colours of a widget those of its notebook. The pictures read them of the page, its style sheet of the host.
+ * Keeps the colours of a widget those of its notebook: pictures read the page's scheme, the style sheet the host's.
  * @param {HTMLElement} host @param {AbortSignal} signal
  */
 export function followScheme(host, signal) {

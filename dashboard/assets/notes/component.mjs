@@ -88,7 +88,7 @@ class Panel {
     });
   }
 
-  /** How many notes its targets have; undefined until they are counted. */
+  /** Number of notes on the targets; undefined until they are counted. */
   counted() {
     const { target, parts } = this.about;
     if (!parts) return countOf(target);
@@ -96,7 +96,7 @@ class Panel {
     return counts.reduce((sum, count) => (sum === undefined || count === undefined ? undefined : sum + count), 0);
   }
 
-  /** The counts of the page have come, or have changed: an open list is read again. */
+  /** Shows counts that are new or changed, and reads an open list again. */
   recount() {
     const count = this.counted();
     if (count !== undefined) this.say(count);
@@ -156,7 +156,7 @@ function row(view) {
   return make("li", { className: "note", "data-view": id }, ...parts, make("div", { className: "note-below" }));
 }
 
-/** The list of page Notes. */
+/** Saved views on page Notes. */
 class ViewList {
   /** @param {HTMLElement} host */
   constructor(host) {
@@ -171,7 +171,7 @@ class ViewList {
     this.load();
   }
 
-  /** Whether nobody is asked for a name or an answer. */
+  /** Whether no form and no question is open. */
   get isIdle() {
     return !this.list.querySelector(".note-below > *");
   }
@@ -207,7 +207,7 @@ class ViewList {
     elementIn(item, ".note-below").replaceChildren(element);
   }
 
-  /** Back to the button that has opened what is closed. @param {HTMLElement} item @param {string} act */
+  /** Closes a form or a question; its button gets the keyboard. @param {HTMLElement} item @param {string} act */
   close(item, act) {
     elementIn(item, ".note-below").replaceChildren();
     this.list.querySelector(`[data-view="${item.dataset.view}"] [data-act="${act}"]`)?.focus();
@@ -277,12 +277,12 @@ function chooseFile() {
   input.click();
 }
 
-/** Follows the button. */
+/** Follows the button that imports. */
 export function followImport() {
   document.addEventListener("click", (event) => event.target?.closest?.("#import-notes") && chooseFile());
 }
 
-/** Saved views in the menu. */
+/** Most saved views in the menu. */
 const MOST_LISTED = 8;
 const NO_NOTE = "There is no note on this view: this page with its head, colours, filters and selection.";
 
@@ -303,7 +303,7 @@ function createMenu() {
 }
 
 /**
- * A view can be saved, or a sentence says why it cannot.
+ * Offers to save a view, or says by `off` why it cannot be saved.
  * @param {{ save: HTMLButtonElement, why: HTMLElement }} given @param {string} [off]
  */
 export function offerSaving({ save, why }, off = "") {
@@ -311,7 +311,7 @@ export function offerSaving({ save, why }, off = "") {
   why.textContent = off;
 }
 
-/** One dialog shows either content. */
+/** The dialog for notes and for a view's name. */
 function createDialog() {
   const heading = make("h2", { id: "note-dialog-title" });
   const close = make("button", { type: "button", className: "plain", textContent: "Close" });
@@ -345,7 +345,7 @@ async function listViews(menu) {
   }
 }
 
-/** Notes on the view that is shown. @param {Dialog} dialog */
+/** Opens the notes on the shown view. @param {Dialog} dialog */
 function openNotes(dialog) {
   const body = dialog.show("Notes on this view");
   new NoteList(body, { empty: NO_NOTE }).load();

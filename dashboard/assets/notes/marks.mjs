@@ -4,7 +4,7 @@
 /** "1 note", "2 notes". @param {number} count */
 export const counted = (count) => `${count.toLocaleString("en")} ${count === 1 ? "note" : "notes"}`;
 
-/** As the end of what is said of something: "; 2 notes", or nothing. @param {number} count */
+/** The end of a description: "; 2 notes", or nothing. @param {number} count */
 export const ending = (count, mark = "; ") => (count ? mark + counted(count) : "");
 
 /** Pixels of half a square, and the most tokens that are marked. */
@@ -12,7 +12,7 @@ const REACH = 7;
 const MOST_MARKED = 500;
 
 /**
- * The counts, where they are of the model and the snapshot that a picture shows.
+ * The counts, if they belong to the model and snapshot of a picture; else null.
  * @param {Marks | null} noted @param {Picture | null} picture
  */
 const countsOf = (noted, picture) => (noted && picture?.points.startsWith(`${noted.base}/`) ? noted : null);
@@ -35,7 +35,7 @@ export function markedTokens({ noted, picture }) {
   return counts ? Object.keys(counts.tokens).slice(0, MOST_MARKED).map(Number) : [];
 }
 
-/** The path of a square round a pixel: no other mark is one. @param {Context} context @param {Pixel} pair */
+/** The path of a square round a pixel: no other mark is square. @param {Context} context @param {Pixel} pair */
 export function outlineSquare(context, [x, y]) {
   context.beginPath();
   context.moveTo(x - REACH, y - REACH);
@@ -46,7 +46,7 @@ export function outlineSquare(context, [x, y]) {
 }
 
 /**
- * Marks the tokens of a sentence that have notes: `noted` is of the page, and counts them by position.
+ * Marks the tokens of a sentence that have notes: `noted` counts the page's notes by position.
  * @param {HTMLElement} host @param {ShownSentence} shown @param {Marks | null} noted
  */
 export function markNoted(host, { units, keys, layer_url: url }, noted) {

@@ -1,8 +1,8 @@
 // A note with its replies, and a saved view: requests about them, and a note as elements.
 //
-// A refusal of the server is an error whose message is its sentence. How many notes there are on what the page shows is
-// asked for after each page, and when the server has other notes. The elements say who wrote a note and when, its text,
-// its tags, and what its reader may do.
+// A refusal of the server is an error with the server's sentence as its message. The numbers of notes on the shown page
+// are read after each page and after each change of notes. The elements say who wrote a note and when, its text, its
+// tags, and what its reader may do.
 import { pathOf } from "../web/address.mjs";
 import { make } from "../web/elements.mjs";
 import { fetchPart } from "../web/loading.mjs";
@@ -23,7 +23,7 @@ const send = (method, url, content) =>
 export const shownNow = () => window.dash_component_api.getLayout("shown")?.props.data ?? {};
 
 /**
- * The page on screen, as dashboard/notes/page.py reads it: a link can be too long for an address.
+ * Posts the link of the shown page to dashboard/notes/page.py: it can be too long for an address.
  * @param {string} url @param {Record<string, string>} [more] @param {AbortSignal} [signal]
  */
 function ofPage(url, more, signal) {
@@ -45,7 +45,7 @@ export const readViews = () => ofPage("data/notes/views");
 /** @param {string} id */
 export const readHistory = async (id) => (await ask(`data/notes/${id}/history`)).texts;
 
-/** What a note or a view is written on. */
+/** Snapshot and model of a note or a view. */
 const origin = () => {
   const { snapshot, model } = shownNow();
   return { snapshot, model };
@@ -80,7 +80,7 @@ let reading = null;
 /** How many notes a target has; undefined until the counts of the page have come. @param {string | undefined} key */
 export const countOf = (key) => (marks && key ? (marks.counts[key] ?? 0) : undefined);
 
-/** Calls each time counts have come; the result ends that. @param {() => void} listener */
+/** Calls `listener` when counts have come; the result ends that. @param {() => void} listener */
 export function whenCounted(listener) {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -142,8 +142,8 @@ function textOf({ tree, deleted }) {
 }
 
 /**
- * Who, when, and whether it was edited: the button shows the versions before. Whoever imports a note of somebody else
- * is named: a file may say that anybody wrote it.
+ * Author, time, and for an edited note a button that shows the versions before. Names who has imported a note of
+ * somebody else: a file may name anybody as the author.
  * @param {Note} note @param {boolean} placed
  */
 function byline({ author, imported_by: by, created, edited, reply }, placed) {
@@ -156,7 +156,7 @@ function byline({ author, imported_by: by, created, edited, reply }, placed) {
   return line;
 }
 
-/** What it is about: a link, or why this store cannot show it. @param {Note} note */
+/** What a note is about: a link, or why the store lacks it. @param {Note} note */
 function placeOf({ title, model, href, missing }) {
   const name = href ? make("a", { href, className: "followed", textContent: title }) : (title ?? "");
   const about = make("span", { className: "caption", textContent: missing ?? model });
@@ -178,7 +178,7 @@ const tagsOf = (tags) =>
   );
 
 /**
- * The buttons: to reply for every author, to edit and delete for the note's own.
+ * Buttons of a note: Reply for every author, Edit and Delete for the note's author.
  * @param {Note} note @param {boolean} isReply
  */
 function actions({ mine, deleted }, isReply) {
@@ -191,7 +191,7 @@ function actions({ mine, deleted }, isReply) {
 }
 
 /**
- * A list item; `writes`: its reader is an author; `placed`: it says what it is about.
+ * A note as a list item. `writes`: the reader is an author; `placed`: the item says what the note is about.
  * @param {Note} note @param {{ writes: boolean, placed?: boolean, isReply?: boolean }} given
  * @returns {HTMLElement}
  */

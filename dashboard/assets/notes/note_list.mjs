@@ -47,8 +47,8 @@ function linkOfLeaf(leaf) {
 
 export class NoteList {
   /**
-   * `about`: {target, search, empty}: notes on the target, on the view that is shown where there is neither, or those
-   * that page Notes finds. `heard(answer)` gets every answer of the server.
+   * `about`, {target, search, empty}: notes on `target`, with `search` those that page Notes finds, else those on the
+   * shown view. `heard(answer)` gets every new answer of the server.
    * @param {HTMLElement} host @param {About} about @param {(answer: NotesAnswer) => void} [heard]
    */
   constructor(host, about, heard = () => {}) {
@@ -115,7 +115,7 @@ export class NoteList {
     this.heard(answer);
   }
 
-  /** Gives the keyboard back to what has it now, also where that is drawn anew. */
+  /** A function that gives the keyboard back to its element, also when drawn anew; null for none. */
   focusNow() {
     const active = /** @type {HTMLElement | null} */ (document.activeElement);
     const element = this.host.contains(active) ? active : null;
@@ -130,7 +130,7 @@ export class NoteList {
   }
 
   /**
-   * A button of a note, not of its replies; without a note, that which adds one.
+   * A button of a note, not of its replies; without a note, the button that adds one.
    * @param {string} act @param {string | undefined} note
    */
   button(act, note) {
@@ -139,7 +139,7 @@ export class NoteList {
   }
 
   /**
-   * What is below a note; below the list without a note, and where somebody else has deleted it: nothing typed is lost.
+   * The place below a note; below the list without a note, or after somebody else's deletion: no typed text is lost.
    * @param {string | undefined} note
    */
   placeOf(note) {
@@ -256,7 +256,7 @@ export class NoteList {
   }
 }
 
-/** Characters of a text, as the server accepts them. */
+/** Most characters of a text that the server accepts. */
 const LONGEST_TEXT = 10_000;
 let forms = 0;
 
@@ -303,8 +303,8 @@ function onSubmit(form, { submit, problem, input }, save) {
 }
 
 /**
- * `name` is that of its draft; `start` what it holds where there is no draft: {text, tags}, without tags for a reply.
- * `save({text, tags, id})` resolves when the server has it; `close()` is called after that, and where its author
+ * The form of a note. `name`: of its draft; `start`: its content without a draft, {text, tags}, no tags for a reply.
+ * `save({text, tags, id})` resolves when the server has the note; `close()` is called after that, and when the author
  * cancels.
  * @param {FormOptions} options
  */
@@ -356,7 +356,7 @@ export function createForm({ name, label, start, send, save, close }) {
 }
 
 /**
- * Asks for a name, and calls with it; Escape and Cancel leave it as it was.
+ * A form that calls `save` with a name; Escape and Cancel change nothing.
  * @param {{ name?: string, label: string, send: string, save: (name: string) => Promise<unknown>, close: () => void
  * }} given
  */
@@ -378,11 +378,11 @@ export function nameForm({ name = "", label, send, save, close }) {
   return { element: form, focus: () => input.select() };
 }
 
-/** The drafts of a tab that stores nothing last as long as its page. */
+/** Drafts by name: in a tab that stores nothing they last as long as the page. */
 const unstored = new Map();
 
 /**
- * What an author has typed under a name; nothing where what is stored is no draft.
+ * The draft of a name; null for none, or where the stored text is no draft.
  * @param {string} name @returns {Draft | null}
  */
 export function recallDraft(name) {
@@ -406,8 +406,8 @@ function dropDraft(name) {
 }
 
 /**
- * An id that nothing else has (a UUID of version 4): the server saves what has the same id once. Without https there is
- * no `crypto.randomUUID`.
+ * A unique id (a UUID of version 4): the server saves notes or views with the same id once. Without https there is no
+ * `crypto.randomUUID`.
  */
 export function newId() {
   const digits = randomHex(16);

@@ -3,7 +3,7 @@
 import { SCHEME, printLight, schemeNow } from "../web/elements.mjs";
 import { explainButtons } from "../web/popover.mjs";
 
-/** Under which name color_scheme.js reads the choice. */
+/** Name under which color_scheme.js reads the choice. */
 const CHOICE = "mantine-color-scheme-value";
 
 /** @param {string} scheme */

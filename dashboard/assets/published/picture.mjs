@@ -68,7 +68,7 @@ export function publishedCard(tokens, stored, role, token) {
 }
 
 /**
- * What is drawn over the points of a clicked one: the places of its sentence, and its strongest lines.
+ * The overlay of a clicked point: the places of its sentence, and its strongest lines.
  * @param {DrawnTokens} tokens @param {PublishedLines} stored @param {Points} points @param {string} role
  * @param {number} token @returns {Focus}
  */
@@ -92,7 +92,7 @@ export function publishedFocus(tokens, stored, points, role, token) {
 }
 
 /**
- * The picture with what its reader chose.
+ * The picture with its reader's choices.
  * @param {PublishedPicture} given @param {{ colour: number, chosen: Picture["chosen"] }} state @returns {Picture}
  */
 export function pictureOf({ picture, colours, ramps, focus }, { colour, chosen }) {
@@ -113,7 +113,7 @@ async function fetchFile(url) {
 }
 
 /**
- * Answers for the addresses of data of a page.
+ * The function that answers requests for a page's data.
  * @param {PublishedPicture} given
  */
 export function openFiles({ base, data, lines, points }) {
@@ -149,14 +149,14 @@ export function openFiles({ base, data, lines, points }) {
   return answer;
 }
 
-/** Pixels of a picture in height at most, and pixels that a frame of another page leaves round it. */
+/** Largest height of a picture in pixels, and pixels that a frame of another page leaves round it. */
 const MOST_HEIGHT = 620;
 const AROUND = 16;
 
 const isEmbedded = () => document.documentElement.hasAttribute("data-embed");
 
 /**
- * The fields of a link to a page of the dashboard are none of a published one: the camera stays out of the address.
+ * Shows a picture. A published page has no fields in its link: the camera stays out of the address.
  * @param {PublishedPicture} given @param {HTMLElement} place
  */
 function show(given, place) {

@@ -7,7 +7,7 @@ import { start as startPage } from "./page.mjs";
 const ASKS_PYTHON = "neuron";
 
 /**
- * What a widget asks of its notebook.
+ * The model of a widget without a notebook.
  * @param {Record<string, unknown>} traits @returns {WidgetModel}
  */
 export function fixedModel(traits) {

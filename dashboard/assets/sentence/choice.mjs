@@ -36,8 +36,8 @@ export function createTokens(side, name) {
   let units = [];
 
   /**
-   * Keeps the elements where the tokens are the same, and with them the focus; else gives the place of the token that
-   * had it, for `focus` once all is drawn, and -1 for none.
+   * Keeps the elements and the focus, and returns -1, where the tokens are the same. Else returns the index of the
+   * token that had the focus, for `focus` once all is drawn; -1 for none.
    * @param {Unit[]} tokens
    */
   function renew(tokens) {
@@ -61,7 +61,7 @@ export function createTokens(side, name) {
     /** @type {HTMLElement[]} */ ([...list.children]).forEach((button, at) => (button.tabIndex = at === i ? 0 : -1));
   }
 
-  /** The token at a place, or the last one. @param {number} i */
+  /** Focuses the token at a place, or the last one. @param {number} i */
   function focus(i) {
     const at = Math.max(0, Math.min(units.length - 1, i));
     stand(at);
@@ -130,7 +130,7 @@ export function rowTops(units) {
 const without = (chosen, head) => chosen.filter((other) => other !== head);
 /** @param {number[]} chosen @param {number} head */
 const isLast = (chosen, head) => chosen.length === 1 && chosen[0] === head;
-/** The last head stays on: a link without heads means all of them. @param {number[]} chosen @param {number} head */
+/** Turns a head on or off, not the last: no heads in a link are all. @param {number[]} chosen @param {number} head */
 export const toggledHeads = (chosen, head) => {
   if (isLast(chosen, head)) return chosen;
   return chosen.includes(head) ? without(chosen, head) : [...chosen, head].sort((a, b) => a - b);
@@ -225,7 +225,7 @@ const noWeight = (least) => `No weight is ${least} or more here. Lower the minim
 const strongestLines = (count, total) =>
   `The strongest ${grouped(count)} of ${grouped(total)} lines are drawn. Raise the minimum weight to see fewer.`;
 
-/** Why there are no lines, or not all of them. @param {Lines} lines @param {ShownSentence} shown */
+/** Why no lines are drawn, or not all. @param {Lines} lines @param {ShownSentence} shown */
 export function remarkOn({ total, count }, { chosen, least, units, keys }) {
   if (!units.length || !keys.length) return NO_TOKEN;
   if (!chosen.length) return "No head is chosen. Click a head's colour above to see its lines.";
@@ -264,7 +264,7 @@ function tipContent(title, rows, last) {
 }
 
 /**
- * The token and what is selected in the other column.
+ * The tip of a token, with a selection in the other column.
  * @param {Views} views @param {Side} side @param {number} unit @param {Columns} columns
  */
 function tipWithSelection(views, side, unit, columns) {
@@ -292,7 +292,7 @@ function tipWithSelection(views, side, unit, columns) {
 }
 
 /**
- * A query and a key, the weight of each chosen head.
+ * The tip of a query and a key: the weight in each chosen head.
  * @param {Views} views @param {{ query: number, key: number }} given @param {Columns} columns
  */
 export function pairTip(views, { query, key }, columns) {
@@ -302,7 +302,7 @@ export function pairTip(views, { query, key }, columns) {
   return { content: tipContent(names, rows) };
 }
 
-/** The token alone. @param {Views} views @param {Side} side @param {number} unit @param {Columns} columns */
+/** A tip of one token. @param {Views} views @param {Side} side @param {number} unit @param {Columns} columns */
 function tipOfToken(views, side, unit, columns) {
   const { data, chosen } = views.shown;
   const strongest = chosen.map((head) => largestWeight(data, head, side, unit));

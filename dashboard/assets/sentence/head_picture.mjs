@@ -19,7 +19,7 @@ const widest = (units) => Math.max(40, ...units.map(({ name }) => savedWidth(nam
 /** Pixels of the box before the name of a head, and after the name. */
 const [HEAD_BOX, HEAD_GAP] = [16, 12];
 
-/** The heads in a row: the shapes, and where the last name ends. @param {Views} views @param {number} y */
+/** The legend of heads: shapes in a row, and their right end. @param {Views} views @param {number} y */
 function legendOf(views, y) {
   let x = MARGIN;
   /** @param {number} head @returns {Shape[]} */
@@ -51,7 +51,7 @@ function tokenShapes(views, units, ys, x, align, bold) {
 }
 
 /**
- * Above the first token of each sentence of a pair, which it is.
+ * Names of the sentences of a pair, each above its first token.
  * @param {Views} views @param {Unit[]} units @param {number[]} ys @param {number} x @param {string} align
  * @returns {Shape[]}
  */

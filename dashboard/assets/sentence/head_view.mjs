@@ -31,7 +31,7 @@ export function createHeadView(views, stage, signal) {
   const names = ["query", "key"].map((side) => make("p", { className: `name ${side}` }));
   /** The name of sentence B, in the gap before its first token. */
   const ofB = { query: nameOfSecond("query"), key: nameOfSecond("key") };
-  /** Marks have a sheet of their own, below that of the lines; their numbers have one above. */
+  /** Marks are on a sheet below the lines, their numbers on one above the lines. */
   const marks = makeSvg("svg", { class: "marks", "aria-hidden": "true" });
   const badges = makeSvg("svg", { class: "marks", "aria-hidden": "true" });
   const parts = [...names, ...Object.values(ofB), columns.query.list, columns.key.list];
@@ -49,7 +49,7 @@ export function createHeadView(views, stage, signal) {
 
   // -- what is drawn ----------------------------------------------------------------------------
 
-  /** Whose lines are drawn: those of the token under the pointer or the keyboard, else the selected ones', else all. */
+  /** Tokens whose lines are drawn: the one under the pointer or keyboard, else the selected ones; null for all. */
   function only() {
     const { queries, side } = views.shown;
     return hovered || (queries.length ? { side: side || "query", units: queries } : null);
@@ -69,11 +69,11 @@ export function createHeadView(views, stage, signal) {
     if (hovered && hovered.units[0] >= columns[hovered.side].units.length) hovered = null;
     paint();
     if (hovered) describe(hovered);
-    // A token that was hidden leaves the keyboard on the next one.
+    // After a token is hidden the keyboard is on the next one.
     for (const { side, focus } of Object.values(columns)) if (focused[side] >= 0) focus(focused[side]);
   }
 
-  /** Which sentence the tokens of a column are of, where there are two. @param {ShownSentence} shown */
+  /** Names the sentence of each column where there are two. @param {ShownSentence} shown */
   function nameSentences({ is_pair, units, keys }) {
     [units, keys].forEach((column, i) => {
       const side = /** @type {Side} */ (i ? "key" : "query");
@@ -159,7 +159,7 @@ export function createHeadView(views, stage, signal) {
   }
 
   /**
-   * A key, with the query that is selected alone; null for anything else.
+   * The pair of a key and the only selected query; null for anything else.
    * @param {Side} side @param {number} unit @returns {TokenPair | null}
    */
   function pairWith(side, unit) {
@@ -252,7 +252,7 @@ export function createHeadView(views, stage, signal) {
 const BEYOND = 0.6;
 const BAR = 10;
 const NUMBER = 52;
-/** Pixels from a line within which a click is on it. */
+/** Pixels from a line within which a click hits it. */
 const REACH = 6;
 
 /** @type {(keyof typeof MARK)[]} */
@@ -276,7 +276,7 @@ const nameOfSecond = (side) =>
 function createHeadSheet(views, box, columns, { canvas, marks, badges }) {
   let top = 0;
   let height = 0;
-  /** The drawn lines and the ends of each; where tokens are. */
+  /** The drawn lines, their ends, and the places of tokens. */
   /** @type {{ lines: Lines, ys: Record<Side, number[]>, left: number, right: number, ends: Box[] } | null} */
   let drawn = null;
 
@@ -286,7 +286,7 @@ function createHeadSheet(views, box, columns, { canvas, marks, badges }) {
     return { rectangle, from, to: Math.min(box.offsetHeight, -rectangle.top + (1 + BEYOND) * window.innerHeight) };
   }
 
-  /** Whether the window has left what is drawn. */
+  /** Whether the window has left the drawn band. */
   function moved() {
     const { rectangle } = band();
     const shown = [Math.max(0, -rectangle.top), Math.min(box.offsetHeight, window.innerHeight - rectangle.top)];
@@ -339,7 +339,7 @@ function createHeadSheet(views, box, columns, { canvas, marks, badges }) {
   }
 
   /**
-   * Beside every token of the other column: a bar of the chosen heads' parts, and their mean as a number.
+   * Paints beside every token of the other column a bar with a part for each chosen head, and their mean.
    * @param {CanvasRenderingContext2D} context @param {Only} only @param {Record<Side, number[]>} ys
    */
   function paintBars(context, only, ys) {
@@ -378,8 +378,8 @@ function createHeadSheet(views, box, columns, { canvas, marks, badges }) {
   }
 
   /**
-   * Marks pairs below all lines, without drawing these again: those that a reader has marked, and those that are
-   * selected or pointed at.
+   * Draws pairs below the lines, without drawing the lines again: the marked pairs, and `pairs`, which are selected
+   * or pointed at.
    * @param {(TokenPair | null)[]} pairs
    */
   function mark(pairs) {

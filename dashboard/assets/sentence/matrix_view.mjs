@@ -19,7 +19,7 @@ export function createMatrixView(views, stage, signal) {
 
   stage.append(frame);
 
-  /** With the head that is there (a rollout has one only), its codes, and their scale. */
+  /** What is shown, with the codes of the head or the difference, and their scale. */
   function shown() {
     const { data, scale, signed } = views.shown;
     const codes = signed ? signedCodes(data) : headCodes(data, headThere());
@@ -35,7 +35,7 @@ export function createMatrixView(views, stage, signal) {
     return `${exactWeight(Math.abs(difference), data.most)} ${views.nameOf(difference < 0 ? 1 : 0)}`;
   }
 
-  /** The head of `views.shown` that is there. */
+  /** The shown head: a rollout has only one. */
   const headThere = () => Math.min(views.shown.head || 0, views.shown.data.heads - 1);
 
   function draw() {
@@ -137,13 +137,13 @@ const NUMBERS = 34;
 const CELL = { least: 3, most: 38 };
 const NAME = 12;
 const LONGEST = 130;
-/** Pixels that a saved picture has for its legend. */
+/** Least width of a saved picture, for its legend. */
 const LEGEND = 340;
 const TURN = -50;
-/** Pixels from a name to its row or column, and pixels that names need each. */
+/** Pixels from a name to its row or column, and pixels that each name needs. */
 const [BESIDE, APART] = [8, 13];
 
-/** Of so many names one is drawn where cells are small. @param {number} cell */
+/** Number of names of which one is drawn: 1 in large cells. @param {number} cell */
 const drawnEvery = (cell) => Math.ceil(APART / cell);
 
 /**
@@ -185,7 +185,7 @@ export function matrixLayout(units, keys, room) {
 }
 
 /**
- * Rows of cells of one colour are one box.
+ * Boxes of cells: one for a run of one colour.
  * @param {ShownMatrix} shown @param {Uint8Array} shades @param {MatrixPlace} place @param {string[]} ramp
  * @returns {Shape[]}
  */
@@ -258,7 +258,7 @@ function nameShapes({ units, keys }, { cell, left, top }, ink, pair) {
 }
 
 /**
- * A frame of lines, so far outside of a cell.
+ * A frame of lines, `outside` pixels around a cell.
  * @param {number[]} pair @param {number} outside @param {string} colour
  * @returns {Shape[]}
  */
@@ -297,11 +297,11 @@ const markShapes = (shown, { cell, left, top }, ground) =>
     return [...frames, ...badgeShapes(mark, [x + cell - BADGE / 2 + 2, y + BADGE / 2 - 2])];
   });
 
-/** Pixels at the right and below that the names of two sentences take. */
+/** Pixels at the right and below for the names of two sentences. */
 const SENTENCES = 16;
 
 /**
- * Of a pair of sentences, a line between the two and their names, to the right of the rows and below the columns.
+ * The line between a pair of sentences and their names, to the right of the rows and below the columns.
  * @param {ShownMatrix} shown @param {MatrixPlace} place @param {string} ink
  * @returns {Shape[]}
  */
@@ -335,14 +335,14 @@ function sentenceShapes({ is_pair, units, keys }, { cell, left, top }, ink) {
 /** Pixels that the whole name of a sentence takes. */
 const LONG_NAME = 64;
 
-/** The parts of the units that are of one sentence: which, the first and the end. @param {Unit[]} units */
+/** Runs of units of one sentence: the sentence, first unit and end. @param {Unit[]} units */
 function partsOf(units) {
   const starts = units.flatMap((_, i) => (i === 0 || beginsSegment(units, i) ? [i] : []));
   return starts.map((from, i) => ({ segment: units[from].segment, from, to: starts[i + 1] ?? units.length }));
 }
 
 /**
- * The picture of a head, moved by (x, y) for a title.
+ * Shapes of a head's picture.
  * @param {ShownMatrix} shown @param {MatrixPlace} place @param {Palette} palette @param {Colour[]} ramp
  */
 function shapesOf(shown, place, palette, ramp) {

@@ -12,7 +12,7 @@ const TOP = 22;
 const GAP = 4;
 /** Pixels above the thumbnails of a saved picture, for its title and its legend. */
 const ABOVE = 88;
-/** Pixels of the bar below a thumbnail that says its kind of role, in the gap to the next. */
+/** Pixels of the bar in the gap below a thumbnail that shows the head's kind of role. */
 const BAR = 3;
 const SIDE = { least: 18, most: 96 };
 /** Pixels of the frame around a marked pair. */
@@ -159,7 +159,7 @@ export function createModelView(views, stage, signal) {
     );
   }
 
-  /** The head that other views show. @param {CanvasRenderingContext2D} context */
+  /** Outlines the head that other views show. @param {CanvasRenderingContext2D} context */
   function outline(context) {
     const { data, layer, head } = views.shown;
     if (layer >= data.layers || (head || 0) >= data.heads) return;
@@ -229,7 +229,7 @@ export function createModelView(views, stage, signal) {
     ring.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
-  /** For a file: names as text, each thumbnail as an image of its cells. */
+  /** The picture of a file: names as text, each thumbnail as an image of its cells. */
   function picture() {
     const { data, roles, title } = views.shown;
     /** @param {string} text @param {number} x @param {number} y @param {string} [align] */

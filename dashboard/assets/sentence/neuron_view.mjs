@@ -8,13 +8,13 @@ import { arrowOf, hasModifier, stepInGrid } from "../web/keyboard.mjs";
 
 /** @type {("key" | "product")[]} */
 const KINDS = ["key", "product"];
-/** What stands for a key in the room of the table before a query is chosen. */
+/** A key of the blank table, before a query is chosen. */
 const BLANK = { key: [0], product: [0], dot: 0, logit: 0, weight: 0 };
 const NO_QUERY = "No query is chosen. Click a token below to see how its weights come about.";
 
 /** @param {number[][]} rows */
 const largest = (rows) => Math.max(1e-12, ...rows.map((values) => Math.max(...values.map(Math.abs))));
-/** Of a key that the query does not see there is no logit. @param {number | null} value */
+/** A number as text; a key that the query does not see has none. @param {number | null} value */
 const number = (value) => (value === null ? "not seen" : written(value));
 /** @param {number} value */
 const written = (value) =>
@@ -33,7 +33,7 @@ function strip(values, most, colours, kind) {
   return canvas;
 }
 
-/** The titles of the numbers. @param {Neuron} data */
+/** Titles of the numbers. @param {Neuron} data */
 const titlesOf = ({ query, biased }) => ["q · k", biased ? "Score" : `÷ √${query.length}`, "Weight"];
 
 /** @param {Neuron} data */
@@ -92,7 +92,7 @@ export function createNeuronView(views, stage, signal) {
     return { most, colours: divergingRamp(views.palette) };
   }
 
-  /** What the ends of the colours are; without a query in words alone. @param {Record<string, number>} most */
+  /** Draws the ends of the colours; without a query in words alone. @param {Record<string, number>} most */
   function drawLegend({ query, key, product }) {
     const [q, k, both] = [query, key, product].map((value) => (views.shown.data ? ` ${number(value)}` : ""));
     const ticks = [
@@ -103,7 +103,7 @@ export function createNeuronView(views, stage, signal) {
     views.drawLegend({ name: `largest q${q}, k${k}, q × k${both}`, ticks });
   }
 
-  /** The rows; without a query they are blank, so that a click on one moves nothing. @param {Neuron} data */
+  /** Paints the rows; blank ones without a query, so that choosing one moves nothing. @param {Neuron} data */
   function paint(data) {
     const { most, colours } = scales(data);
     drawLegend(most);
@@ -235,7 +235,7 @@ const GAP = 16;
 const NUMBERS = [70, 70, 70];
 const SIZE = 12;
 
-/** x of each column: names end there, channels and numbers begin there. @param {string[]} names */
+/** x of each column: names and numbers end there, channels begin there. @param {string[]} names */
 function columnsOf(names) {
   const name = 20 + Math.max(40, ...names.map((entry) => measureText(entry, SIZE)));
   const key = name + GAP;
@@ -265,7 +265,7 @@ function headShapes(place, data, colour) {
 }
 
 /**
- * `data` is the neuron's, `most` the largest number of each kind.
+ * The picture of a file; `most`: largest number of each kind.
  * @param {{ data: Neuron, title: string }} given @param {string[]} names
  * @param {{ most: Record<string, number>, colours: Colour[] }} how @param {Palette} palette
  */

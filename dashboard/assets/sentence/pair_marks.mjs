@@ -4,12 +4,12 @@ import { pairOf } from "./choice.mjs";
 import { rgbOf } from "../web/drawing.mjs";
 import { schemeNow, make, makeSvg } from "../web/elements.mjs";
 
-/** As many as there are colours. @param {SentencePicture} shown */
+/** Most marks: one for each colour. @param {SentencePicture} shown */
 const most = ({ mark_colours }) => mark_colours.light.length;
 
 const HOW = "Or press m with a pair selected; or hold Shift and click a line, a cell, or a key of the selected query.";
 const NONE = "No pair is marked.";
-/** How to mark one, by view; by touch, which has no Shift, where sentence.css shows it. */
+/** How to mark a pair, by view; by touch, without Shift, where sentence.css shows it. */
 const EMPTY = {
   head: {
     mouse: `${NONE} Click a token on the left, then hold Shift and click one on the right.`,
@@ -17,13 +17,12 @@ const EMPTY = {
   },
   matrix: { mouse: `${NONE} Click a cell, then Mark pair.`, touch: `${NONE} Tap a cell, then Mark pair.` },
 };
-/** Sides of a number in its colour, and of a frame in a thumbnail at least. */
+/** Sides of a number's box, and of the smallest frame in a thumbnail. */
 export const BADGE = 12;
 const LEAST_FRAME = 5;
 
 /**
- * The marked pairs with a query and a key, by index, or without them where they were marked; null where no colour is
- * left.
+ * The marked pairs with one more, or without it where it was marked; null where no colour is left.
  * @param {SentencePicture} shown @param {TokenPair} pair @returns {MarkedPair[] | null}
  */
 export function toggledMarks(shown, { query, key }) {
@@ -52,7 +51,7 @@ export function shownMarks({ marks, mark_colours }) {
   );
 }
 
-/** Light of a colour, 0 to 1 (WCAG 2, relative luminance). @param {Colour} colour */
+/** Relative luminance of a colour, 0 to 1 (WCAG 2). @param {Colour} colour */
 function luminance(colour) {
   const [red, green, blue] = colour.map((part) =>
     part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4,
@@ -60,11 +59,11 @@ function luminance(colour) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-/** Black or white, whichever is read on a colour. @param {Colour} colour */
+/** Black or white, whichever is legible on a colour. @param {Colour} colour */
 export const inkOn = (colour) => (luminance(colour) > 0.18 ? "#000000" : "#ffffff");
 
 /**
- * The number of a mark in its colour, around a place.
+ * Shapes of a mark's number on its colour, around a place.
  * @param {Shown} mark @param {Pair} place @returns {Shape[]}
  */
 export const badgeShapes = ({ number, colour }, [x, y]) => [
@@ -73,7 +72,7 @@ export const badgeShapes = ({ number, colour }, [x, y]) => [
 ];
 
 /**
- * Where on its line the number of a mark stands: those of several stand apart.
+ * The place of a mark's number on its line: numbers of several marks stand apart.
  * @param {Shown} mark @param {Box} line @returns {Pair}
  */
 export function badgePlace({ number }, [x1, y1, x2, y2]) {
@@ -81,7 +80,7 @@ export function badgePlace({ number }, [x1, y1, x2, y2]) {
   return [x1 + share * (x2 - x1), y1 + share * (y2 - y1)];
 }
 
-/** The same in the page. @param {Shown} mark @param {Pair} place */
+/** A mark's number in the page. @param {Shown} mark @param {Pair} place */
 export function badgeElements({ number, colour }, [x, y]) {
   const box = { x: x - BADGE / 2, y: y - BADGE / 2, width: BADGE, height: BADGE, rx: 3, fill: colour };
   const text = makeSvg("text", { x, y: y + 0.5, fill: inkOn(rgbOf(colour)), class: "badge" });
@@ -90,7 +89,7 @@ export function badgeElements({ number, colour }, [x, y]) {
 }
 
 /**
- * The cell of a mark in a thumbnail of so many rows and columns: a frame that shows what is in it.
+ * The frame around a mark's cell in a thumbnail, at least `LEAST_FRAME` wide and high.
  * @param {TokenPair} mark @param {{ units: Unit[], keys: Unit[] }} shown @param {Pair} corner @param {number} side
  * @returns {Box}
  */
@@ -115,7 +114,7 @@ function chip(mark, i, colour, remove) {
   return make("li", { className: "chip" }, number, from, " → ", to, button);
 }
 
-/** What stands there without a mark. @param {string} show */
+/** The item of a legend without marks. @param {string} show */
 function none(show) {
   const ways = EMPTY[/** @type {keyof typeof EMPTY} */ (show)] ?? { mouse: NONE, touch: NONE };
   const words = Object.entries(ways).map(([by, textContent]) => make("span", { className: `by-${by}`, textContent }));
@@ -146,7 +145,7 @@ export function createMarkLegend(views, signal) {
     if (focused >= 0) focus(focused);
   }
 
-  /** The button of the mark at a place, or of the last one; without marks what is left of the row. @param {number} i */
+  /** Focuses the button of a mark by its place, or the last; without marks, Mark pair or the row. @param {number} i */
   function focus(i) {
     const buttons = list.querySelectorAll("button");
     const left = button.disabled ? row : button;

@@ -19,7 +19,7 @@ import { reach, trying } from "../web/loading.mjs";
 /** Largest side and area of a canvas that browsers allow. */
 const SIDE = 16000;
 const AREA = 1.2e8;
-/** Pixels of a line's width. */
+/** Width of a line, in pixels. */
 const LINE = 2;
 /** @type {Record<string, CanvasTextAlign>} */
 const ALIGN = { start: "left", middle: "center", end: "right" };
@@ -47,13 +47,13 @@ export const titleShape = (title, ink) => ({ text: title, at: [20, 26], colour: 
 /** The least width of a picture with a title. @param {string} title */
 export const titledWidth = (title) => 40 + savedWidth(title, TITLE.size, TITLE.weight);
 
-/** What stands before the kinds of roles, which are the colours of heads. */
+/** Text before the kinds of roles, the meaning of heads' colours. */
 export const KINDS_ARE = "Clearest role:";
 /** Pixels of a row of kinds, of the box before a name, and after a name. */
 const [KIND_ROW, KIND_BOX, KIND_GAP] = [16, 16, 12];
 
 /**
- * What the colours of heads mean, in rows that fit the width: the shapes, and how high they are.
+ * The legend of the colours of heads, in rows that fit the width: its shapes and its height.
  * @param {Kind[]} kinds @param {Pair} at @param {number} width @param {string} ink
  */
 export function kindShapes(kinds, [left, top], width, ink) {
@@ -123,7 +123,7 @@ const largest = ({ width, height }, scale) =>
   Math.min(scale, SIDE / Math.max(width, height), Math.sqrt(AREA / (width * height)));
 
 /**
- * Gives a canvas the size of a picture, at so many pixels a pixel, and paints it.
+ * Gives a canvas the size of a picture, at up to `scale` pixels a pixel, and paints it.
  * @param {HTMLCanvasElement} canvas @param {Drawing} picture @param {number} scale
  */
 export function showPicture(canvas, picture, scale) {
@@ -230,7 +230,7 @@ export function createSaveButtons(views, { offline }) {
     return element;
   }
 
-  /** Files that this view does not have now are off, not gone: a click that brings one moves no button. */
+  /** Disables files that the view lacks now, rather than hiding them: buttons do not move. */
   function renew() {
     png.disabled = svg.disabled = !views.view || !views.shown.data;
     html.disabled = views.now?.show !== "head";
@@ -343,7 +343,7 @@ async function collect(url, read, resolve, modules = new Map()) {
 }
 
 /**
- * A module as a function of its own that returns its exports, so that no names meet.
+ * A module as a function that returns its exports, so that no names clash.
  * @param {Module} module @param {Map<string, string>} names
  */
 function asFunction({ text, imports }, names) {

@@ -25,7 +25,7 @@ import { isLetter } from "../web/keyboard.mjs";
 
 const KINDS = { head: createHeadView, model: createModelView, matrix: createMatrixView, neuron: createNeuronView };
 
-/** The URL of what a view needs, and how it is decoded. @param {SentencePicture} sentence */
+/** The URL of a view's data, and how it is decoded. @param {SentencePicture} sentence */
 function part({ show, layer_url, model_url, neuron_url }) {
   if (show === "model") return { url: model_url, read: readBytes(decodeThumbnails) };
   if (show === "neuron") return { url: neuron_url, read: readJson };
@@ -97,17 +97,17 @@ export class Views {
     return colours[head % colours.length];
   }
 
-  /** As in a legend: `H3`, or what takes the place of heads. @param {number} head */
+  /** Name of a head in a legend: `H3`, or of what replaces heads. @param {number} head */
   nameOf(head) {
     return this.shown.head_names[head] ?? `H${head}`;
   }
 
-  /** As on the page: `L2 H3`. @param {number} head */
+  /** Name of a head on the page: `L2 H3`. @param {number} head */
   fullNameOf(head, layer = this.shown.layer) {
     return this.nameOf(head).replace(/^H(?=\d)/, `L${layer} H`);
   }
 
-  /** As it is said: `head 3`. @param {number} head */
+  /** Name of a head as spoken: `head 3`. @param {number} head */
   spokenNameOf(head) {
     return this.nameOf(head).replace(/^H(?=\d)/, "head ");
   }
@@ -131,7 +131,7 @@ export class Views {
     else this.clear();
   }
 
-  /** The counts of notes have come, or have changed. @param {Marks | null} noted */
+  /** Shows counts of notes that are new or changed. @param {Marks | null} noted */
   showNoted(noted) {
     this.noted = noted;
     if (this.now) markNoted(this.host, this.now, noted);
@@ -151,7 +151,7 @@ export class Views {
   }
 
   /**
-   * The room of the first lines while their weights come: what is below does not move.
+   * Keeps room for the first lines while their weights come: nothing below moves.
    * @param {SentencePicture} sentence
    */
   reserve({ show, units }) {
@@ -179,7 +179,7 @@ export class Views {
     requestAnimationFrame(() => performance.mark("headscape-drawn"));
   }
 
-  /** The first control of the view: the one before had the keyboard. */
+  /** Focuses the first control of the view: the view before had the focus. */
   focusFirst() {
     const controls = [this.lead, this.stage].flatMap((place) => [...place.querySelectorAll("button, [tabindex]")]);
     /** @type {HTMLElement[]} */ (controls).find(({ tabIndex }) => tabIndex === 0)?.focus();
@@ -238,7 +238,7 @@ export class Views {
     this.view.resize();
   }
 
-  /** The colours of a view with the marks of its scale. @param {Pick<Scale, "name" | "ticks">} scale */
+  /** Draws the colours and the marks of a view's scale. @param {Pick<Scale, "name" | "ticks">} scale */
   drawLegend({ name, ticks }) {
     const colours = this.ramp.filter((_, i) => i % 15 === 0).map(hexOf);
     elementIn(this.legend, ".bar").style.background = `linear-gradient(to right, ${colours.join(", ")})`;
@@ -251,7 +251,7 @@ export class Views {
     elementIn(this.legend, ".ticks").replaceChildren(...marks);
   }
 
-  /** What the colours of heads mean, of all heads: another layer moves nothing. @param {Kind[]} kinds */
+  /** Draws the legend of the colours of all heads: another layer moves nothing. @param {Kind[]} kinds */
   drawKinds(kinds) {
     const chips = kinds.map(({ name, colour, lines }) => {
       const mark = make("span", { className: "colour", "aria-hidden": "true" });
@@ -265,8 +265,8 @@ export class Views {
   // -- remarks and announcements ------------------------------------------------------------------
 
   /**
-   * A remark over the upper edge of the picture, or above it in the room of the longest one: what a hover or a click
-   * brings moves nothing.
+   * Shows a remark over the upper edge of the picture, or above it in the room of the longest one: remarks on hover or
+   * click move nothing.
    * @param {string} text
    */
   remark(text, longest = "") {
@@ -324,7 +324,7 @@ export class Views {
     this.choose({ side: "query", queries: [], toward: null }, { paired: { query: null, toward: null } });
   }
 
-  /** Buttons of the page that act on the selection. @param {MouseEvent} event */
+  /** Follows the page's buttons for the selection. @param {MouseEvent} event */
   act(event) {
     const button = event.target?.closest?.("[data-sentence]");
     if (!button || !this.now) return;
@@ -408,7 +408,7 @@ function codesOf(text) {
   return new Uint16Array(bytes.buffer);
 }
 
-/** The colour scheme of the reader's system. */
+/** Follows the colour scheme of the system. */
 function followScheme() {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const follow = () =>

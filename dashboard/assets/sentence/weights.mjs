@@ -45,7 +45,7 @@ export const headCodes = ({ codes, queries, keys }, head) =>
   codes.subarray(head * queries * keys, (head + 1) * queries * keys);
 
 /**
- * Codes of a difference, [query, key]: what is above 0, the first head, less what is below, the second.
+ * Codes of a difference, [query, key]: the first head, its part above 0, less the second, its part below 0.
  * @param {Layer} layer
  */
 export function signedCodes(layer) {
@@ -54,7 +54,7 @@ export function signedCodes(layer) {
 }
 
 /**
- * [token of the other column][chosen head]: the sum over the units, which are queries or keys as the side says.
+ * Sums of weights over `units`, tokens of `side`: [token of the other column][chosen head].
  * @param {Layer} layer @param {number[]} chosen @param {Side} side @param {number[]} units
  */
 export function weightSums(layer, chosen, side, units) {
@@ -77,7 +77,7 @@ export function formatWeight(weight, most) {
   return `${percent >= 9.95 || percent === 0 ? percent.toFixed(0) : percent.toFixed(1)}%`;
 }
 
-/** The same with more digits, where a weight is read alone. @param {number} weight @param {number} [most] */
+/** A weight with more digits, for a weight read alone. @param {number} weight @param {number} [most] */
 export const exactWeight = (weight, most = 1) => (most === 1 ? `${(100 * weight).toFixed(2)}%` : weight.toFixed(4));
 
 /** Most lines that are drawn, the strongest: more would be a surface. */
@@ -89,8 +89,8 @@ const all = (count) => Uint32Array.from({ length: count }, (_, i) => i);
 const inside = (units, count) => units.filter((unit) => unit >= 0 && unit < count);
 
 /**
- * Calls `act(head, query, key, code)` for every weight of at least `least` and more than nothing; `only` = {side,
- * units} or null.
+ * Calls `act(head, query, key, code)` for every weight above 0 of at least `least`; `only` = {side, units} or
+ * null.
  * @param {Layer} layer @param {number[]} chosen @param {number} least @param {Only | null} only
  * @param {(head: number, query: number, key: number, code: number) => void} act
  */
@@ -108,7 +108,7 @@ function each(layer, chosen, least, only, act) {
 }
 
 /**
- * Number of lines of each code, the weakest code that is drawn, how many of its lines are, and of all.
+ * Number of lines of each code, the weakest drawn code, its drawn lines, all drawn lines, all lines.
  * @param {Layer} layer @param {number[]} chosen @param {number} least @param {Only | null} only
  */
 function strengths(layer, chosen, least, only) {
@@ -122,8 +122,7 @@ function strengths(layer, chosen, least, only) {
 }
 
 /**
- * {total, count, heads, queries, keys, codes}: `total` lines there are, `count` of them, the strongest, are in the
- * arrays.
+ * {total, count, heads, queries, keys, codes}: of `total` lines the arrays hold the `count` strongest.
  * @param {Layer} layer @param {number[]} chosen @param {number} least @param {Only | null} only
  */
 export function findLines(layer, chosen, least, only) {
@@ -139,7 +138,7 @@ export function findLines(layer, chosen, least, only) {
   const next = new Uint32Array(65536);
   for (let code = weakest + 1; code < 65536; code++)
     next[code] = next[code - 1] + (code - 1 === weakest ? ofWeakest : counts[code - 1]);
-  // Equally weak lines are left out evenly: not those of the last heads and queries.
+  // Equally weak lines are left out evenly, not from the last heads and queries.
   /** @param {number} equal */
   const drawnOf = (equal) => Math.floor((equal * ofWeakest) / counts[weakest]);
   let equal = 0;
@@ -183,7 +182,7 @@ const short = (number) => String(Number(number.toPrecision(2)));
 /** @param {number} share */
 const within = (share) => Math.max(0, Math.min(1, share));
 
-/** The share of the way along the colours that a weight has, from its share of the top of the scale. */
+/** The place of a weight along the colours, 0..1, from its share of the top of the scale. */
 const SHARES = {
   root: Math.sqrt,
   /** @param {number} part */
@@ -198,10 +197,10 @@ const SHARES = {
   signed: (part) => 0.5 + part / 2,
 };
 
-/** A row of numbers from 10^-decades to 1. @param {number} decades */
+/** Powers of ten from 10^-decades to 1. @param {number} decades */
 const powers = (decades) => Array.from({ length: decades + 1 }, (_, i) => 10 ** (i - decades));
 
-/** The ends of a difference say which is more. @param {string} top */
+/** Ticks of a difference: its ends say what is more. @param {string} top */
 const signedTicks = (top) =>
   ["looks more: " + top, "0", "arrives more: " + top].map((text, i) => ({ at: i / 2, text }));
 
@@ -244,7 +243,7 @@ function strongest(codes) {
 }
 
 /**
- * Which of 256 colours each of the codes of a matrix has, [row, column].
+ * The colour of each code of a matrix, of 256 colours: [row, column].
  * @param {Codes} codes @param {number} columns @param {Scale} scale
  */
 export function shadesOf(codes, columns, { kind, top, decades, unit }) {

@@ -215,7 +215,7 @@ interface Kind {
 /** How the weights of one query come about, channel by channel. */
 interface Neuron {
   query: number[];
-  /** Whether scores are more than q · k over the root of the channels. */
+  /** Whether a score is more than q · k / √(number of channels). */
   biased: boolean;
   keys: NeuronKey[];
 }
@@ -230,7 +230,7 @@ interface NeuronKey {
 
 // -- notes (dashboard/notes/listing.py) -----------------------------------------------------------
 
-/** A note, with its replies where it is not one itself; in a list it says what it is about, too. */
+/** A note, with its replies unless it is a reply; in a list, with what it is about. */
 interface Note {
   id: string;
   author: string;

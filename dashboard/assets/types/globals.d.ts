@@ -35,7 +35,7 @@ interface Figure {
   layout: Record<string, any>;
 }
 
-/** An event of the page comes from an element, or from the document, which is none. */
+/** The target of an event: an element, or the document, which is no element. */
 interface EventTarget {
   closest?(selectors: string): HTMLElement | null;
   matches?(selectors: string): boolean;

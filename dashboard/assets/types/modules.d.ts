@@ -1,9 +1,9 @@
 // What passes between the modules: places, cameras, layouts, decoded bytes and shapes.
 
-/** Of the square of a panel 0..1, in two or three dimensions. */
+/** A place in a panel's square, 0..1, in two or three dimensions. */
 type Place = number[];
 type Pair = [number, number];
-/** In pixels of the page, from the upper left of the frame. */
+/** A place in pixels of the page, from the upper left of the frame. */
 type Pixel = [number, number];
 type Box = [number, number, number, number];
 type ToPixel = (place: Place) => Pixel;
@@ -92,7 +92,7 @@ interface PointIndex {
   order: Uint32Array;
 }
 
-/** Which part of a sheet is taken by what is written on it. */
+/** Cells of a sheet, and which are taken by texts. */
 interface Sheet {
   columns: number;
   rows: number;
@@ -243,10 +243,10 @@ interface Change {
 /** The present properties of a component. */
 type Current = (id: ComponentId) => Record<string, unknown>;
 
-/** Of a page: its lists of components. */
+/** The lists of components of a page. */
 type Part = "above" | "beside" | "below" | "navigation" | "drawer" | "header";
 
-/** What is loaded, and how it is read. */
+/** A part to load, and how it is read. */
 interface Wanted {
   url: string | null | undefined;
   read: (response: any) => unknown;
@@ -284,14 +284,14 @@ type NoteForm = ReturnType<typeof import("../notes/note_list.mjs").createForm>;
 type Menu = { element: HTMLElement; views: HTMLElement; save: HTMLButtonElement; why: HTMLElement };
 type Dialog = { element: HTMLDialogElement; show: (text: string) => HTMLElement };
 
-/** What was asked of the server, what ends the wait for it, and the name of the wait. */
+/** A request to the server, what ends the wait for its answer, and the name of the wait. */
 interface Asked {
   request: PageRequest;
   ending: AbortController;
   wait: string;
 }
 
-/** What `early_page.js` has asked; the response is null where the server was not reached. */
+/** The request of `early_page.js`; the response is null where the server was not reached. */
 interface FirstPage extends Asked {
   response: Promise<Response | null>;
 }
@@ -304,10 +304,10 @@ interface Wait extends Asked {
 
 // -- a picture of points --------------------------------------------------------------------------
 
-/** What a reader has done, by its name: a component tells its page. */
+/** An action of a reader by its name, of which a component tells its page. */
 type Outgoing = Record<string, Record<string, unknown>>;
 
-/** What is painted: where the panels are, how points look, and which of them. */
+/** What is painted: where the panels are, how points look, and which points. */
 interface View {
   layout: Layout;
   camera: Camera;
@@ -333,7 +333,7 @@ type PictureSheet = ReturnType<typeof import("../canvas/save.mjs").sheetOf>;
 type Columns = Record<Side, Tokens>;
 type MatrixPlace = { cell: number; left: number; top: number; width: number; height: number };
 type ShownMatrix = Omit<ShownSentence, "scale"> & { codes: Codes; scale: Scale };
-/** Codes of weights; those of a difference have a sign. */
+/** Codes of weights; codes of a difference have a sign. */
 type Codes = Uint8Array | Uint16Array | Int32Array;
 type ScaleKind = "root" | "linear" | "largest" | "row" | "log";
 

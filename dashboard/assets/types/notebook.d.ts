@@ -8,7 +8,7 @@ interface WidgetModel {
   off(name: string, act: () => void): void;
 }
 
-/** Of a long sentence, `first` is the position of the first of these tokens. */
+/** Shape of the weights; `first`: position of the first token, in a long sentence. */
 interface PackedShape {
   layers: number;
   first?: number;
@@ -37,7 +37,7 @@ interface SentenceContent {
   stem: string;
 }
 
-/** Tokens are positions, and so is the key of a pair. */
+/** Choices of a reader; tokens, and the key `toward`, are positions. */
 interface SentenceState {
   show: SentencePicture["show"];
   layer: number;
@@ -77,7 +77,7 @@ interface PointsState {
   at: string | null;
 }
 
-/** What Python computed, and of which state. */
+/** What Python computed, and for which state. */
 interface PointsAnswer {
   of: { lasso?: string | null; token?: number | null; role?: string };
   mask?: DataView;

@@ -6,7 +6,7 @@ interface PublishedColour {
 }
 
 interface PublishedPicture {
-  /** How the addresses of its data begin, and the folder of the files for them. */
+  /** The beginning of the addresses of its data, and the folder of their files. */
   base: string;
   data: string;
   picture: Picture;
@@ -16,7 +16,7 @@ interface PublishedPicture {
   focus: string;
   colours: PublishedColour[];
   ramps: Record<string, Ramp>;
-  /** The page of each panel; and that of all heads, to which zooming out leads. */
+  /** The page of each panel; the page of all heads, to which zooming out leads. */
   pages: string[];
   every: string;
   /** The pages of the neighbouring heads by the keys that lead there. */

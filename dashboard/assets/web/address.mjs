@@ -8,7 +8,7 @@ const linkTable = () => (table ??= JSON.parse(elementOf("link-table").textConten
 /** @param {string} field */
 const fieldOf = (field) => linkTable().fields[field] ?? {};
 /**
- * What a field holds by default: of some fields the store decides, and the page says it.
+ * The default of a field; for some fields the store decides it, and the page says it.
  * @param {string} field @param {Shown} [shown]
  */
 const defaultOf = (field, shown) => shown?.defaults?.[field] ?? fieldOf(field).default;
@@ -37,7 +37,7 @@ function short(value, longest = linkTable().longest) {
   return letters.join("");
 }
 
-/** Shortens a pair: each text gets what the other leaves, and at least half. @param {URLSearchParams} fields */
+/** Shortens two texts: each has the room that the other leaves, at least half. @param {URLSearchParams} fields */
 function shortPair(fields) {
   const text = fields.get("text") ?? "";
   const { longest, longestPair } = linkTable();
@@ -66,7 +66,7 @@ function withField(fields, field, value, standard) {
 }
 
 /**
- * Switches on what a field brings when it comes into a link, and off when it goes: whole words of a typed text.
+ * Adds the field that another one brings into a link, and removes it with that one: `words` with a typed text.
  * @param {URLSearchParams} fields @param {string | undefined} brought @param {boolean} comes
  */
 function bring(fields, brought, comes) {
@@ -88,7 +88,7 @@ function standing(field, shown) {
 }
 
 /**
- * The query string with one field changed; nothing if it stands there already.
+ * The query string with one field changed; no update where it is in the link.
  * @param {string} field @param {any} value @param {Shown} shown
  */
 export function choose(field, value, shown) {
@@ -100,8 +100,8 @@ export function choose(field, value, shown) {
 let changed = { link: /** @type {string | null} */ (null), fields: new Set() };
 
 /**
- * A choice by a control. One that stands as its page says was set by the page, which may be of the link before, unless
- * its reader has changed it since.
+ * The query string after a choice by a control. A value that the page shows was set by the page, maybe for the link
+ * before, unless the reader has changed the field since.
  * @param {string} field @param {any} value @param {Shown} shown
  */
 function control(field, value, shown) {
@@ -136,7 +136,7 @@ export function chosen(shown) {
 }
 
 /**
- * The number in a control of numbers, of which a reader may have written a part: 0 of "0."; undefined of "-".
+ * The number in a control, of which a reader may have written only a part: 0 for "0."; undefined for "-".
  * @param {string | number | null | undefined} value
  */
 function writtenNumber(value) {
@@ -148,7 +148,7 @@ function writtenNumber(value) {
 const SELECTING = ["where", "q", "within", "lasso", "only", "flasso", "fonly"];
 
 /**
- * A range as a link holds it. A thumb at a bound of its slider is an open end, or the end of the link that is beyond.
+ * A range in a link. A thumb at a bound of its slider is an open end, or the link's end beyond the bound.
  * @param {[number, number]} ends @param {[number, number]} bounds @param {string} before
  */
 function range([low, high], [least, most], before) {
@@ -196,8 +196,7 @@ function headLink([layer, head], fields = fieldsNow()) {
 }
 
 /**
- * The page of the neighbour of the head that the link names, null where the model ends: the picture may be of the one
- * before.
+ * The page of a neighbour of the link's head, null where the model ends; the picture may be of the head before.
  * @param {Picture} picture @param {{ rows: number, columns: number }} step
  */
 export function neighbour(picture, step) {
@@ -213,7 +212,7 @@ export function neighbour(picture, step) {
 }
 
 /**
- * Another picture of the same page: one of its panels, or all of them.
+ * The link to another picture of a page: one of its panels, or all.
  * @param {Picture} picture @param {Record<string, string> | null | undefined} fields
  */
 function pageLink(picture, fields) {
@@ -225,7 +224,7 @@ function pageLink(picture, fields) {
 }
 
 /**
- * The panel of a sequence at which a reader stopped; where one looks at it stays.
+ * The query string of the step at which a reader stopped; the camera stays.
  * @param {{ panel: number } | null} arrival @param {Picture | null} picture
  */
 export function arrived(arrival, picture) {
@@ -271,7 +270,7 @@ export function go(opening, left, picture) {
 /** Charts whose heads are selected on their own page. */
 const SELECTS = ["head-map", "matrix"];
 
-/** The same page with another head. @param {number[]} pair */
+/** This page with another head. @param {number[]} pair */
 function selectedLink([layer, head]) {
   const fields = withField(fieldsNow(), "layer", String(layer), defaultOf("layer"));
   return window.location.pathname + link(withField(fields, "head", String(head), defaultOf("head")));
@@ -280,7 +279,7 @@ function selectedLink([layer, head]) {
 /** A head in a chart, and its model where the chart shows several: `L3 H7`, `L3 H7 of KEY`. */
 const NAMED = /^(L\d+ H\d+)(?: of (\S+))?$/;
 
-/** The link after a head was clicked in a chart: a mark says which it is, in a matrix its row does. */
+/** The link after a head was clicked in a chart: the mark names the head, in a matrix the row does. */
 export function opened() {
   const [{ opens: chart }, clicked] = used();
   const point = clicked?.points?.[0];
@@ -312,7 +311,7 @@ export function boxed() {
 }
 
 /**
- * The point that was clicked, or none.
+ * The query string with the clicked point, or none.
  * @param {{ token: number, role: string } | null} picked @param {Picture | null} picture
  */
 export function pick(picked, picture) {
@@ -325,7 +324,7 @@ export function pick(picked, picture) {
   return link(picture?.link_fields ? fields : withField(fields, "role", picked.token < 0 ? null : picked.role));
 }
 
-/** The region that was drawn, or none. @param {{ lasso: string } | null} lassoed @param {Picture | null} picture */
+/** The query string with a region or none. @param {{ lasso: string } | null} lassoed @param {Picture | null} picture */
 export function lasso(lassoed, picture) {
   return lassoed
     ? link(withField(fieldsNow(), picture?.link_fields?.lasso || "lasso", lassoed.lasso))
@@ -335,7 +334,7 @@ export function lasso(lassoed, picture) {
 /** Whether heads are drawn: a rollout and a difference have names of their own. @param {SentencePicture} sentence */
 const isOfHeads = ({ head_names }) => /^H\d/.test(head_names[0]);
 
-/** What a reader did in the views of a sentence, as fields of the link. */
+/** Fields of the link by event in the views of a sentence. */
 const FIELDS_OF = {
   /**
    * @param {{ layer: number, head: number }} given @param {URLSearchParams} _fields @param {SentencePicture} sentence
@@ -385,7 +384,7 @@ const FIELDS_OF = {
 };
 
 /**
- * The layer of the link, which the page may have yet to follow; that of the page where the link names none that exists.
+ * The layer of the link, which the page may not show yet; the page's layer where the link names none that exists.
  * @param {URLSearchParams} fields @param {SentencePicture} sentence
  */
 function layerOf(fields, { layer, layers }) {
@@ -394,7 +393,7 @@ function layerOf(fields, { layer, layers }) {
 }
 
 /**
- * The query string after what a reader did in the views of a sentence; nothing if it stands there already.
+ * The query string after an event in the views of a sentence; no update where the link stays the same.
  * @param {keyof typeof FIELDS_OF} what @param {any} event @param {SentencePicture | null} sentence
  */
 export function inSentence(what, event, sentence) {
@@ -432,8 +431,8 @@ export function copy(clicks, shown) {
 export const opensElsewhere = (event) => event.metaKey || event.shiftKey || event.altKey || event.ctrlKey;
 
 /**
- * To another link without leaving the page, as Dash's own link goes there: at once, so that whatever comes next is of
- * it.
+ * Goes to another link without leaving the page, as Dash's own link does: at once, so that what follows is of the new
+ * link.
  * @param {string} href
  */
 export function visit(href) {

@@ -1,9 +1,9 @@
 // Draws charts once they are near the window, shows entries of their legends alone by keyboard, and saves charts as
-// files: plotly draws them again with a title, with what sentences their numbers are of, and with their source; a PNG
-// at double size.
+// files: plotly draws them again with a title, the sentences that their numbers are of, and their source; a PNG at
+// double size.
 //
 // A chart takes long to draw. Charts are drawn in turns: one after the other, with a frame between two, so that the
-// first is seen while the next is drawn. What is near the window comes first, what is far from it while the browser
+// first is seen while the next is drawn. Charts near the window come first, charts far from it while the browser
 // rests.
 import { contextOf, widthInFile, breakLines, escapeHtml } from "./drawing.mjs";
 import { required } from "./elements.mjs";
@@ -11,19 +11,19 @@ import { pause } from "./loading.mjs";
 
 const PIXEL_RATIO = 2;
 const DRAWN_CHECK_MS = 100;
-/** Pixels of a line of the title, of one below it, beside them, above and below. */
+/** Pixels of a line of the title, of a line below it, beside them, above and below. */
 const [TITLE, SMALL, BESIDE, ROOM] = [15, 11, 12, 18];
 /** Pixels by which plotly sets a title of several lines too high. */
 const LIFT = 8;
 /** Colours of a file, which is on white in either theme. */
 const [INK, PAPER] = ["#1a1b1e", "#ffffff"];
 
-/** What names of traces have instead of characters of markup. @type {Record<string, string>} */
+/** Characters of markup, by their references in names of traces. @type {Record<string, string>} */
 const CHARACTERS = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#x27;": "'", "&#36;": "$" };
 
-/** Milliseconds between two looks whether what has its turn is drawn, and after which the next has its turn anyway. */
+/** Milliseconds between two looks whether a chart is drawn, and after which the next has its turn anyway. */
 const [LOOK_MS, PATIENCE_MS] = [20, 10_000];
-/** Milliseconds that a frame is waited for: a window that is not seen has none. */
+/** Milliseconds to wait for a frame: a window that is not seen has none. */
 const FRAME_MS = 100;
 
 /** @param {() => void} act */
@@ -39,13 +39,13 @@ async function taken({ draw, isDrawn }) {
   await Promise.race([frame(), pause(FRAME_MS)]);
 }
 
-/** Turns of their own. `rest` calls back when the browser rests. */
+/** A queue of turns. `rest(act)` calls when the browser rests. */
 export function createTurns(rest = whenResting) {
   /** @type {Set<Turn>} */
   const waiting = new Set();
   let [isDrawing, isResting] = [false, false];
 
-  /** The first that is near, else the first of all while the browser rests. */
+  /** Takes the first turn near the window, else the first while the browser rests. */
   function next() {
     if (isDrawing || !waiting.size) return;
     const near = [...waiting].find(({ isNear }) => isNear);
@@ -71,7 +71,7 @@ export function createTurns(rest = whenResting) {
   }
 
   /**
-   * Calls `draw` once in its turn. Gives what says that it is near the window, and what withdraws it.
+   * Calls `draw` once in its turn. Returns {near, withdraw}; `near` says that it is near the window.
    * @param {() => void} draw @param {() => boolean} isDrawn
    */
   function add(draw, isDrawn) {
@@ -102,7 +102,7 @@ function drawLater(element, draw) {
   return () => (observer.disconnect(), turn.withdraw());
 }
 
-/** A finger scrolls the page: where it is what points, no box is drawn. @param {Record<string, any>} properties */
+/** No box is drawn by touch: there a finger scrolls the page. @param {Record<string, any>} properties */
 function withoutBox(properties) {
   const { figure } = properties;
   if (figure?.layout?.dragmode !== "select" || !window.matchMedia("(pointer: coarse)").matches) return properties;
@@ -110,8 +110,8 @@ function withoutBox(properties) {
 }
 
 /**
- * The Dash component Chart. Plotly takes long to draw: what is in view comes first. No translator writes into it: what
- * it would put into an SVG text is not drawn.
+ * The Dash component Chart. Plotly takes long to draw: charts in view come first. It is not translated: an SVG text
+ * does not draw what a translator puts into it.
  * @param {Record<string, unknown>} properties
  */
 export function Chart(properties) {
@@ -211,7 +211,7 @@ export function wrapped(text, font, width) {
 }
 
 /**
- * Which trace the entry of a legend with this text belongs to; -1 for none. Names of traces are markup.
+ * Index of the trace whose entry of the legend has this text; -1 for none. Names of traces are markup.
  * @param {{ name?: string, showlegend?: boolean }[]} traces @param {string} entry
  */
 export function placeOf(traces, entry) {
@@ -224,8 +224,8 @@ function plain(markup) {
 }
 
 /**
- * Whether each trace of a chart is drawn once an entry of its legend is pressed: those of its group alone, or all where
- * these are alone. What belongs to no entry stays.
+ * Visibility of each trace of a chart after a press on an entry of its legend: the traces of its group alone, or all
+ * where these are alone. Traces without an entry stay.
  * @param {{ visible?: boolean | string, showlegend?: boolean, legendgroup?: string }[]} traces @param {number} pressed
  */
 export function isolated(traces, pressed) {
@@ -267,7 +267,7 @@ function showAlone(chip) {
   else delete bars.dataset.only;
 }
 
-/** A key of a trace that the model has not does nothing. @param {HTMLElement} key @param {PlottedElement} chart */
+/** Shows a key's trace alone, if the model has it. @param {HTMLElement} key @param {PlottedElement} chart */
 function press(key, chart) {
   const traces = /** @type {any[]} */ (chart.data);
   const pressed = placeOf(traces, key.dataset.name ?? "");

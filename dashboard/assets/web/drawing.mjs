@@ -1,15 +1,15 @@
-// What pictures are drawn with, on a canvas and in a file: the typeface, colours, and how far a place is from a line.
+// What pictures are drawn with, on a canvas and in a file: the typeface, colours, and the distance from a line.
 //
 // Files that the browser makes for a reader: their names, the elements of an SVG file, in which text is never read as
 // XML, and the caption of a picture in lines that fit its width.
 import { required } from "./elements.mjs";
 import { hexDigits } from "./loading.mjs";
 
-/** The typefaces where a reader has no Roboto: a saved file does not bring that of the page. */
+/** Typefaces of readers without Roboto: a saved file does not contain the page's typeface. */
 const OTHERS = "system-ui, -apple-system, 'Segoe UI', sans-serif";
 /** The typeface of pages, on canvases and in saved files. */
 export const FAMILY = `Roboto, ${OTHERS}`;
-/** Share by which other typefaces of a reader of a file are wider than those that it is laid out with. */
+/** Factor for typefaces of a file's reader that are wider than those of the layout. */
 const RESERVE = 1.06;
 
 /**
@@ -24,7 +24,7 @@ export function widthInFile(context, text, font) {
   return RESERVE * Math.max(...widths);
 }
 
-/** What draws on a canvas. @param {HTMLCanvasElement} canvas */
+/** Context of a canvas. @param {HTMLCanvasElement} canvas */
 export const contextOf = (canvas) => required(canvas.getContext("2d"), "a canvas to draw on");
 
 /** Red, green and blue of a colour `#rrggbb`, 0..255. @param {string} hex @returns {Colour} */
@@ -52,7 +52,7 @@ const slug = (text) =>
     .replace(/^-|-$/g, "");
 
 /**
- * From a title, and from the stem that all files of a store share.
+ * File name of a title and of the stem that all files of a store share.
  * @param {[title: string, stem: string]} pair @param {string} ending
  */
 export const fileName = ([title, stem], ending) =>
@@ -73,7 +73,7 @@ export const saveText = (text, type, named, ending) => save(new Blob([text], { t
 const TOO_LARGE = "The browser cannot make a picture of this size. Save it as SVG.";
 
 /**
- * Resolves when the file is saved; a browser makes none of a canvas that is too large for it.
+ * Resolves when the file is saved; rejects where a canvas is too large for the browser.
  * @param {HTMLCanvasElement} canvas @param {[title: string, stem: string]} named @returns {Promise<void>}
  */
 export const saveCanvas = (canvas, named) =>
@@ -120,7 +120,7 @@ export const escapeHtml = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&
 const FONT = { plain: `12px ${FAMILY}`, strong: `600 15px ${FAMILY}` };
 const HEIGHT = { plain: 18, strong: 22 };
 const SWATCH = 11;
-/** Between pieces, between the entries of a legend, between paragraphs. */
+/** Pixels between pieces, between entries of a legend, between paragraphs. */
 const [SPACE, APART, BETWEEN] = [4, 14, 6];
 
 /**

@@ -1,13 +1,13 @@
 // Finds and makes elements of a page. Text is always text: a wordpiece is never read as HTML.
 //
-// What a browser that translates the page leaves as it is: what comes from the data, such as wordpieces, sentences,
-// numbers and the names of heads. It is known by its element, its class or its letters.
+// A browser that translates the page leaves data as it is: wordpieces, sentences, numbers and the names of heads.
+// Data is known by its element, its class or its letters.
 //
-// What elements are drawn for: the colours of the page, the pixels of the screen, the size of an element, and paper,
-// which is white.
+// Drawings follow the colours of the page, the pixels of the screen, the size of an element, and paper, which is
+// white.
 
 /**
- * What has to be there, where a type says that it may be missing.
+ * The found value, whose type says that it may be missing; an error if it is.
  * @template T @param {T} found @param {string} what @returns {NonNullable<T>}
  */
 export function required(found, what) {
@@ -39,7 +39,7 @@ export function useOnElement(create, update = () => {}) {
 }
 
 /**
- * Tells Dash what a reader did, by its name; a count makes it news where the same was done before.
+ * Tells Dash an action of the reader, by its name; a count makes a repeated action news.
  * @param {{ setProps: SetProps, count: number }} component @param {Outgoing} event
  */
 export function tellDash(component, event) {
@@ -78,7 +78,7 @@ export function makeSvg(tag, attributes) {
 }
 
 /**
- * Shows a ring round so many pixels.
+ * Shows a ring round a box in pixels.
  * @param {HTMLElement} ring @param {number} left @param {number} top @param {number} width @param {number} height
  */
 export const showRing = (ring, left, top, width, height) =>
@@ -120,10 +120,10 @@ const WORD = /\p{Letter}{2}/u;
  * `en_core_web_sm`.
  */
 const NUMBER = String.raw`[^\s“”(]*[\d_][^\s“”]*?(?=[.,;:)]*(?:[\s“”]|$))`;
-/** What a sentence of a page has of the data: a quotation, a special token, a number, or several such as `L3 H7`. */
+/** Data in a sentence of a page: a quotation, a special token, a number, or several such as `L3 H7`. */
 const DATA = new RegExp(String.raw`(“[^”]*”|\[\p{Lu}+\]|${NUMBER}(?:\s${NUMBER})*)`, "u");
 
-/** A text in the parts that may be translated and those that may not. @param {string} text */
+/** A text in parts that may be translated and parts that may not. @param {string} text */
 export const partsOf = (text) => text.split(DATA).filter(Boolean);
 
 /**
@@ -139,7 +139,7 @@ export function isData(tag, { className, dir }, text) {
 /** The attribute of the page that names its colours. */
 export const SCHEME = "data-mantine-color-scheme";
 
-/** Installs it for as long as the page lives; before the picture listens, which draws itself for paper. */
+/** Prints in light colours; call it before the picture listens, which draws itself for paper. */
 export function printLight(page = window, root = document.documentElement) {
   /** @type {string | null} */
   let scheme = null;
@@ -151,7 +151,7 @@ export function printLight(page = window, root = document.documentElement) {
 }
 
 /**
- * Calls each time when the window has come to another pixel ratio: what is drawn on a canvas is drawn anew.
+ * Calls `act` each time the window has another pixel ratio: canvases are drawn anew.
  * @param {() => void} act @param {AbortSignal} signal
  */
 export function whenPixelRatioChanges(act, signal) {
@@ -161,7 +161,7 @@ export function whenPixelRatioChanges(act, signal) {
 }
 
 /**
- * Calls as long as the signal lasts: `rescaled` when the window has another pixel ratio, `resized` when an element has
+ * Calls, as long as the signal lasts: `rescaled` when the window has another pixel ratio, `resized` when an element has
  * another size, `recoloured` when the page has other colours.
  * @param {Element} element @param {{ rescaled: () => void, resized: () => void, recoloured: () => void }} acts
  * @param {AbortSignal} signal

@@ -32,7 +32,7 @@ async function firstPage({ request, wait, ending, response }) {
   return answer?.ok && kindOf(answer) === "own" ? pageOf(answer) : fetchPage(request, wait, ending.signal);
 }
 
-/** What draws charts comes while the page with the first of them is put together. */
+/** Preloads plotly while the page with the first chart is put together. */
 function fetchPlotly() {
   const href = window._dashPlotlyJSURL;
   if (!href || window.Plotly || document.querySelector(`link[href="${href}"]`)) return;
@@ -109,14 +109,14 @@ let shown = {};
 let late = [];
 let resting = 0;
 let newest = null;
-/** The link that `dropInvalid` has made of the one of the page on screen. */
+/** The link that `dropInvalid` has written for the page on screen. */
 /** @type {string | null} */
 let dropped = null;
 
 /** @type {Pick<Page, "picture" | "sentence" | "message" | "beside" | "below">} */
 const EMPTY = { picture: null, sentence: null, message: null, beside: [], below: [] };
 
-/** A sentence instead of a page. @param {string} sentence @returns {Page} */
+/** A page that shows a sentence. @param {string} sentence @returns {Page} */
 function refused(sentence) {
   const alert = {
     namespace: "dash_mantine_components",
@@ -145,7 +145,7 @@ async function drawLate(page) {
 }
 
 /**
- * Changes a component; what it waits for is asked for by its id, as Dash asks where it renders a part of a page.
+ * Changes a component; content that it waits for is asked for by its id, as Dash does when it renders a part.
  * @param {Change} change
  */
 function apply({ id, props }) {
@@ -208,7 +208,7 @@ async function together(page) {
 }
 
 /**
- * Whether two links are of one page and alike in these fields.
+ * Whether two links have the same page and values of these fields.
  * @param {string} before @param {string} after @param {string[]} fields
  */
 export function isSameJob(before, after, fields) {
@@ -257,7 +257,7 @@ export async function followPage(pathname, search) {
 }
 
 /**
- * Shows what a job has made: at the link with its fields, or by the page of this link anew.
+ * Shows the result of a job: at the link with its fields, or by fetching this link's page anew.
  * @param {(Record<string, string> | null)[]} done
  */
 export function showDone(done) {
@@ -288,14 +288,14 @@ export function dropInvalid({ path, link, written }) {
   window.dispatchEvent(new CustomEvent("_dashprivate_pushstate")); // Dash follows the address bar
 }
 
-/** Milliseconds before a page is asked for its progress, and between two times. */
+/** Milliseconds before a page's progress is asked for, and between two requests. */
 const [FIRST_PROGRESS_MS, NEXT_PROGRESS_MS] = [400, 500];
 const NO_PROGRESS = "The server puts this page together.";
 
 /** A name for a wait that nobody guesses, as dashboard/ui/work.py checks it. */
 const newWait = () => randomHex(8);
 
-/** What the server does now for the page; a fixed sentence where it does not say. @param {string} wait */
+/** The server's present work for the page; a fixed sentence where unknown. @param {string} wait */
 async function progressOf(wait) {
   const body = new URLSearchParams({ wait });
   const response = await fetch(pathOf("data/page/progress"), { method: "POST", body }).catch(() => null);
@@ -303,7 +303,7 @@ async function progressOf(wait) {
 }
 
 /**
- * Keeps the words of the page's skeleton, or those over the page before, until the page is there.
+ * Renews the words on the page's skeleton, or over the page before, until the page is there.
  * @param {{ page: Promise<unknown>, wait: string }} given
  */
 async function sayWhile({ page, wait }) {
@@ -332,8 +332,7 @@ const isComponent = (node) => Boolean(node?.props && node.type);
 /** @param {unknown} children */
 const isText = (children) => typeof children === "string" || typeof children === "number";
 /**
- * What a reader or the picture changes without asking: it may stand at something else than what the page was given
- * last.
+ * Properties that a reader or the picture changes: they may differ from those that the page was given last.
  */
 const CHANGED_BY_READER = ["value", "checked", "children"];
 
@@ -360,7 +359,7 @@ function ofProperties(before, after, current) {
 }
 
 /**
- * The id of what a page waits for in a component, as dashboard/ui/deferred.py names it; undefined without any.
+ * The id of deferred content in a component, as dashboard/ui/deferred.py names it; undefined without any.
  * @param {any} node
  * @returns {any}
  */
@@ -371,7 +370,7 @@ export function waitOf(node) {
 }
 
 /**
- * A deferred part is replaced where it was not there yet, or is not there now: the rest of the page stays.
+ * The change that replaces a deferred part, which was or is missing: the rest of the page stays.
  * @param {Component} component
  */
 const refilled = ({ type, props: { id, children } }) => [{ id, type, props: { children } }];

@@ -16,7 +16,7 @@ const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowR
 export const arrowOf = (event) => (hasModifier(event) ? undefined : ARROWS[event.key]);
 
 /**
- * The row and the column of a grid after so many steps from one of its cells: no step leaves it.
+ * The row and the column of a grid after steps from one of its cells; no step leaves the grid.
  * @param {readonly number[]} from @param {readonly number[]} steps @param {readonly number[]} shape rows and columns
  * @returns {[number, number]}
  */
@@ -32,7 +32,7 @@ let last = null;
 /** What was typed into the control that has the keyboard, until Enter. */
 /** @type {{ text: string, caret: number | null } | null} */
 let typed = null;
-/** A searchable list opens when React hears that it is focused: it does not hear of a focus that is given back. */
+/** Whether React hears of no focus: a searchable list would open when its focus is given back. */
 let quiet = false;
 
 /** @param {HTMLElement} control */
@@ -48,7 +48,7 @@ function placeOf(element) {
 }
 
 /**
- * React hears of a text only by an event of its element.
+ * Types a text again: React hears of it only by an event.
  * @param {HTMLInputElement} box @param {{ text: string, caret: number | null }} given
  */
 function typeAgain(box, { text, caret }) {
@@ -72,7 +72,7 @@ function restore() {
   if (part && typed && part instanceof HTMLInputElement && part.value !== typed.text) typeAgain(part, typed);
 }
 
-/** Installs it for as long as the page lives. */
+/** Keeps the focus in replaced controls. */
 export function keepFocus() {
   window.addEventListener("focusin", (event) => quiet && event.stopImmediatePropagation(), true);
   document.addEventListener("focusin", (event) => {
@@ -106,7 +106,7 @@ export function openHelp(id) {
 }
 
 /**
- * The step of a tour after one that is turned back or ahead; null where the tour is over.
+ * The step of a tour after a turn, -1 back or 1 ahead; null where the tour is over.
  * @param {number} step @param {number} turn @param {number} steps
  */
 export const stepAfter = (step, turn, steps) => (step + turn >= steps ? null : Math.max(0, step + turn));
@@ -129,7 +129,7 @@ function turnTour(tour, turn) {
   else show(tour, step);
 }
 
-/** Follows the buttons of both, a click beside them, and the arrow keys of the tour. Escape is the browser's. */
+/** Follows the dialogs' buttons, a click beside them, and the arrow keys of the tour. Escape is the browser's. */
 export function followHelp() {
   document.addEventListener("click", ({ target }) => {
     const button = target?.closest?.("[data-help], [data-close], [data-turn], dialog a[href]:not([target])");
@@ -154,7 +154,7 @@ const WAIT = 1500;
 /** When `g` was pressed, if it is the last key. */
 let pressed = -Infinity;
 
-/** Whether a key comes after `g`, so that its letter is that of a page. @param {KeyboardEvent} event */
+/** Whether a key comes after `g`, so that its letter names a page. @param {KeyboardEvent} event */
 const followsG = (event) => event.timeStamp - pressed < WAIT;
 
 /**
@@ -170,7 +170,7 @@ const pageLink = (letter) => document.querySelector(`#navigation a[data-letter="
 const searchBox = () => document.querySelector("#page input[placeholder]:not([aria-haspopup])");
 
 /**
- * What a key does; null where it does nothing. `afterG`: the key before was g.
+ * The action of a key; null for none. `afterG`: the key before was g.
  * @param {string} key @param {boolean} afterG
  */
 export function actionOf(key, afterG) {
@@ -187,7 +187,7 @@ function act(action) {
   return Boolean(!action.wait && (!action.page || pageLink(action.page)) && (!action.search || searchBox()));
 }
 
-/** Follows the keys. */
+/** Follows keys of the page. */
 export function followShortcuts() {
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || hasModifier(event) || isTyped(event.target)) return;

@@ -8,14 +8,14 @@ export const pause = (milliseconds) => new Promise((resolve) => setTimeout(resol
 
 /** Two hexadecimal digits for each byte. @param {ArrayLike<number>} bytes */
 export const hexDigits = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-/** Hexadecimal digits of so many random bytes, which nobody guesses. @param {number} bytes */
+/** Hexadecimal digits of random bytes, which nobody guesses. @param {number} bytes */
 export const randomHex = (bytes) => hexDigits(window.crypto.getRandomValues(new Uint8Array(bytes)));
 
-/** Who answers for URLs that begin so, instead of a server. */
+/** Functions that answer instead of a server, by beginning of URL. */
 const answering = new Map();
 
 /**
- * From now on such URLs are asked of no server: a notebook has what stands there. Gives what ends it.
+ * Lets `answer` instead of a server answer for URLs that begin with `base`; returns a function that ends it.
  * @param {string} base @param {(url: string) => Promise<Response>} answer
  */
 export function answerItself(base, answer) {
@@ -36,7 +36,7 @@ export const reach = (url, options) =>
   });
 
 /**
- * What the server sends; its refusal is an error whose message is its sentence.
+ * The server's response; a refusal is an error with the server's sentence.
  * @param {string} url @param {RequestInit} [options]
  */
 export async function fetchPart(url, options) {
@@ -46,7 +46,7 @@ export async function fetchPart(url, options) {
 }
 
 /**
- * Does what a reader asked for; why it failed is said in an element of the page.
+ * Calls `act`; an element of the page says why it failed.
  * @param {HTMLElement} problem @param {() => unknown} act
  */
 export async function trying(problem, act) {
@@ -58,11 +58,11 @@ export async function trying(problem, act) {
   }
 }
 
-/** Bytes that came before a picture asks for them: of the last few places only. */
+/** Bytes fetched before a picture asks for them, of the last few URLs only. */
 const early = new Map();
 const MOST_EARLY = 2;
 
-/** Fetch what a picture will ask for; resolves when it is there. @param {string} url @param {AbortSignal} [signal] */
+/** Fetches what a picture will ask for; resolves to its bytes. @param {string} url @param {AbortSignal} [signal] */
 export function prefetch(url, signal) {
   const body = early.get(url) || fetchPart(url, { signal }).then((response) => response.arrayBuffer());
   early.delete(url);

@@ -1,16 +1,16 @@
 // The Dash component Markup: plain HTML of a page, as dashboard/ui/markup.py describes it.
 //
-// A browser that translates the page takes texts out of their elements and puts its own into their place. Of several
-// texts in one element React changes the one that it has made, which nobody sees then; all that an element holds it
-// replaces. So every text beside another node is in an element of its own.
+// A browser that translates the page puts its own texts in place of the page's. Where an element has several nodes,
+// React then changes its old text, which nobody sees; React replaces a text that is alone. So every text beside another
+// node is in an element of its own.
 import { opensElsewhere, visit } from "./address.mjs";
 import { isData, partsOf } from "./elements.mjs";
 import { areControlsOpen } from "./room.mjs";
 
-/** An element that no style and no reader knows. */
+/** An element without style or meaning. */
 const TEXT = "plain-text";
 
-/** To the top only where it is another page. @param {MouseEvent} event */
+/** Follows a link; to the top of another page. @param {MouseEvent} event */
 function follow(event) {
   if (opensElsewhere(event)) return;
   event.preventDefault();
@@ -20,7 +20,7 @@ function follow(event) {
 }
 
 /**
- * A table scrolls within itself in a narrow window: where it is not in something that scrolls anyway.
+ * Whether an element is a table that scrolls by itself in a narrow window: nothing around it scrolls.
  * @param {string} tag @param {string} around
  */
 const isWide = (tag, around) => tag === "table" && !around.split(" ").includes("scroll");
@@ -50,7 +50,7 @@ function drawText(text, isAlone, isKept) {
 }
 
 /**
- * The properties of an element: what comes from the data is not translated, and a button says whether the controls
+ * The properties of an element: data is not translated, and a button says whether the controls
  * that it opens are open.
  * @param {string} tag @param {Record<string, any>} properties @param {Markup[]} children
  */

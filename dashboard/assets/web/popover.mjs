@@ -9,7 +9,7 @@ const MARGIN = 8;
 const LEAVE_MS = 150;
 
 /**
- * The left edge of something so wide, within the window: where it is wanted, or as near to that as there is room.
+ * The left edge of an element of this width, within the window and as near to `wanted` as there is room.
  * @param {number} wanted @param {number} width
  */
 export const leftInWindow = (wanted, width) => Math.max(MARGIN, Math.min(wanted, window.innerWidth - width - MARGIN));
@@ -28,7 +28,7 @@ export function toggleMenu(event, button, menu) {
 }
 
 /**
- * The upper edge of a text so high: below its button, above where there is no room.
+ * The upper edge of a text of this height: below its button, above where there is no room.
  * @param {{ top: number, bottom: number }} button @param {number} height
  */
 function topBeside({ top, bottom }, height) {
@@ -49,7 +49,7 @@ const contentOf = ({ info = "", drawing }) => [
   make("span", { textContent: info }),
 ];
 
-/** One element shows the text of whichever button is open. */
+/** The one element that shows the text of the open button. */
 function tooltip() {
   const text = Object.assign(document.createElement("div"), { id: "info", className: "info-text", popover: "manual" });
   text.setAttribute("role", "tooltip");
@@ -57,7 +57,7 @@ function tooltip() {
   return text;
 }
 
-/** Shows the text of any such button of the page. */
+/** Shows the text of any (i) or term of the page. */
 export function explainButtons() {
   const text = tooltip();
   /** @type {HTMLElement | null} */

@@ -1,11 +1,11 @@
-// The room of a window: what of a page stays in sight, is open, and how wide it is. The least height of a scrolled
-// page, the navigation of a narrow window, the tabs beside the picture of a head, the worked example of page Heads, and
-// the controls that a button opens. Of the last three this browser, or this tab, remembers what its reader chose,
-// nothing where it stores nothing.
+// The room of a window: which parts of a page stay in sight and are open, and their width. The least height of a
+// scrolled page, the navigation of a narrow window, the tabs beside the picture of a head, the worked example of page
+// Heads, and the controls that a button opens. This browser, or this tab, remembers the reader's choice for the last
+// three, where it may store.
 import { elementIn, required } from "./elements.mjs";
 import { hasModifier } from "./keyboard.mjs";
 
-/** Frames that what a page draws is waited for at most. */
+/** Most frames to wait for a part that a page draws. */
 const MOST_FRAMES = 600;
 
 /**
@@ -84,7 +84,7 @@ export function scrollToParts() {
 const named = (name) => `headscape-${name}`;
 
 /**
- * What this browser, or this tab, remembers under a name; nothing where it stores nothing.
+ * The text that this browser, or this tab, remembers under a name; empty without storage.
  * @param {"localStorage" | "sessionStorage"} storage @param {string} name
  */
 export function recall(storage, name) {
@@ -124,7 +124,7 @@ function widen(width) {
   announceWidth();
 }
 
-/** A screen reader hears the width that is shown, also where the page brought the border anew. */
+/** Tells a screen reader the shown width, also where the page brought the border anew. */
 function announceWidth() {
   const values = { "aria-valuemin": LEAST_WIDTH, "aria-valuemax": MOST_WIDTH, "aria-valuenow": Math.round(widthNow()) };
   const border = document.querySelector(BORDER);
@@ -183,7 +183,7 @@ export function sizeInspector() {
 const EXAMPLE_NAME = "example";
 const SEEN = "data-example-seen";
 
-/** Its room comes and lasts with the page: an example that is opened later stands at the end of the page. */
+/** The example's room lasts with the page: an example opened later stands at the end of the page. */
 const [CLOSED, LATE] = ["data-closed", "data-late"];
 
 /** Shows or hides the example, and moves the keyboard to the button that does the opposite. @param {boolean} hide */

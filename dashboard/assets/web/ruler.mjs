@@ -8,7 +8,7 @@ import { hasModifier } from "./keyboard.mjs";
  */
 
 /**
- * The first token after a key; null for a key that moves nothing.
+ * The window's first token after a key; null for a key that moves nothing.
  * @param {string} key @param {Span} span
  */
 export function keyed(key, { first, size, tokens }) {
@@ -84,7 +84,7 @@ class Ruler {
     this.move(first);
   }
 
-  /** At once; the page follows. @param {number} first */
+  /** Moves the window at once; the page follows. @param {number} first */
   move(first) {
     if (first === this.span.first) return;
     this.show({ ...this.span, first });

@@ -1,9 +1,9 @@
-// Says where the page can go on no longer as it is: its session has ended, or its server was upgraded.
+// Says when the page can no longer go on: its session has ended, or its server was upgraded.
 //
-// Every request of the page goes through `fetch`, those of Dash too. What a proxy or a provider answers in place of the
-// server is told by what it lacks: the header of the server. A download is asked for once the session is known to last.
+// Every request of the page goes through `fetch`, those of Dash too. An answer of a proxy or a provider in place of the
+// server lacks the server's header. A download is asked for once the session is known to last.
 //
-// What a page waits for: where the request that brings it is lost, the page asks again until it has an answer.
+// Where a request for content that a page waits for is lost, the page asks again until it has an answer.
 import { pathOf, versionOfPage } from "./address.mjs";
 import { make } from "./elements.mjs";
 import { UNREACHABLE, pause } from "./loading.mjs";
@@ -23,8 +23,8 @@ export const signInLink = (page, { pathname, search }) => `${page}?next=${encode
 const isHtml = ({ headers }) => (headers.get("Content-Type") ?? "").startsWith("text/html");
 
 /**
- * What a response says: "own" of the server, "ended" where a session has ended, else "lost", which is of a proxy that
- * does not reach the server. An answer that a browser has kept from before may lack the header.
+ * The kind of a response: "own" from the server, "ended" where a session has ended, "lost" from a proxy that does not
+ * reach the server. An answer in the browser's cache may lack the header.
  * @param {Response} response
  */
 export function kindOf(response) {
@@ -37,7 +37,7 @@ export function kindOf(response) {
 }
 
 /**
- * Whether the server has other scripts than the page: what is posted is never answered by the browser.
+ * Whether the server has other scripts than the page: a browser's cache never answers a POST request.
  * @param {Response} response @param {string | undefined} method @param {string} version
  */
 export const isUpgraded = (response, method, version) =>
@@ -47,7 +47,7 @@ export const isUpgraded = (response, method, version) =>
 const lost = (status) => `The server cannot be reached: the proxy before it answers ${status}. Try again in a moment.`;
 
 /**
- * A notice over the page, one of a kind, with a link that goes where the reader is once it is clicked.
+ * Shows a notice over the page, one for each id, with a link whose address is set when it is clicked.
  * @param {string} id @param {string} sentence @param {string} text @param {() => string} place
  */
 function show(id, sentence, text, place) {
@@ -57,7 +57,7 @@ function show(id, sentence, text, place) {
   document.body.append(make("div", { id, className: "session-ended", role: "alert" }, `${sentence} `, link, "."));
 }
 
-/** The page anew: a link with a hash would stay. */
+/** Loads the page anew: with a hash a link would not. */
 const here = () => window.location.pathname + window.location.search;
 
 /** @param {string | null} page */
@@ -67,7 +67,7 @@ const showEnded = (page) =>
   );
 
 /**
- * To Dash a callback without a session is one that changes nothing: it would read the text of a refusal twice.
+ * The response; for a callback of Dash an empty one, which changes nothing: Dash would read a refusal's text twice.
  * @param {string} url @param {Response} response
  */
 export const forDash = (url, response) =>
@@ -76,7 +76,7 @@ export const forDash = (url, response) =>
     : response;
 
 /**
- * The response in the form that the page reads: what is not of the server is a refusal with a sentence.
+ * The response in the form that the page reads: one not from the server becomes a refusal with a sentence.
  * @param {Response} response @param {string} url @param {string | undefined} method
  */
 function checked(response, url, method) {
@@ -121,7 +121,7 @@ export function watchSession() {
 /** Milliseconds until a lost request is sent again. */
 const RETRY_MS = 2000;
 const LOST = "The connection to the server is lost. This page asks again by itself.";
-/** What is filled of a wait: the content of a part, or of a job (dashboard/ui/deferred.py). */
+/** Kinds of awaited content: of a part, or of a job (dashboard/ui/deferred.py). */
 const WAITING_PARTS = ["content", "job"];
 
 /** @param {string} body */
@@ -134,7 +134,7 @@ function bodyOf(body) {
 }
 
 /**
- * The id of what says how far a wait is, where Dash asks for its content; null for any other request.
+ * The id of the state of a wait, where Dash asks for its content; null for any other request.
  * @param {unknown} body
  */
 export function stateOf(body) {
@@ -148,7 +148,7 @@ const isThere = (id) =>
   document.getElementById(JSON.stringify(Object.fromEntries(Object.entries(id).toSorted()))) !== null;
 
 /**
- * The answer to a request; what fills a wait is asked for again as long as it is lost and the page waits for it.
+ * The answer to a request; awaited content is asked for again as long as it is lost and the page waits for it.
  * @param {() => Promise<Response>} send @param {unknown} body @param {(answer: Response) => boolean} isLost
  */
 export async function persistent(send, body, isLost, { waits = isThere, milliseconds = RETRY_MS } = {}) {

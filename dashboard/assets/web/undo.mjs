@@ -1,6 +1,6 @@
 // Undo: every change of what a page shows is a step of the link. Ctrl+Z, or Cmd+Z on a Mac, goes a step back, with
-// Shift forward, as long as the step is on the same page. A sentence says what was undone. In a field its own undo
-// holds.
+// Shift forward, as long as the step is on the same page. A sentence says what was undone. A text field has its own
+// undo.
 //
 // An entry of the browser's history knows its number and the link before it; a reload keeps both.
 import { make } from "./elements.mjs";
@@ -38,7 +38,7 @@ const NAMES = {
 /** The camera follows other changes; a step of it alone has no name. */
 const UNNAMED = ["at"];
 
-/** The number and the link of the entry that is shown, and the links of the steps that are known by their numbers. */
+/** The number and the link of the entry that is shown, and the known links of steps, by their numbers. */
 let now = { step: 0, link: "" };
 /** @type {string[]} */
 const links = [];
@@ -102,7 +102,7 @@ export function sentenceOf(by, fields, nameOf = labelOf) {
 /** @param {number} by */
 const nothing = (by) => `There is nothing to ${by < 0 ? "undo" : "redo"} on this page.`;
 
-/** Whether a key belongs to what is written in an element: a list of choices that is closed has nothing to undo. */
+/** Whether a key belongs to the text in an element: a closed list of choices has nothing to undo. */
 export function isWritten(/** @type {EventTarget | null} */ target) {
   const written = target?.closest?.("input, textarea, [contenteditable='true'], [role='textbox']");
   const field = /** @type {HTMLInputElement | null | undefined} */ (written);
