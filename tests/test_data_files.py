@@ -1,9 +1,10 @@
-"""Data files: any name is literal, and a file is read as what it holds or refused in one sentence that names the place."""
+"""Data files: any name is literal, and a file is read by its content or refused in one sentence that names the place."""
 
 import csv
 import gzip
 import io
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from tests.complaints import INSTRUCTION
 
 Texts = list[tuple[str, str]]
 CSV = b'text,label\n"A good film, really.",1\nA bad film.,0\n'
-#: Of `CSV`, and of every file that holds the same reviews.
+#: Reviews of `CSV`, and of every file that holds the same reviews.
 REVIEWS = [("A good film, really.", "1"), ("A bad film.", "0")]
 JSONL = b"".join(json.dumps({"text": text, "label": label}).encode() + b"\n" for text, label in REVIEWS)
 NAMES = [
@@ -43,7 +44,7 @@ def parquet(columns: dict[str, Any] | pa.Table) -> bytes:
 
 
 def packed(content: bytes) -> bytes:
-    """Compressed with gzip, without the second in which it was: test processes must find the same names of tests."""
+    """Content compressed with gzip without the time of day: test processes must find the same names of tests."""
     return gzip.compress(content, mtime=0)
 
 
@@ -82,10 +83,11 @@ def test_the_name_of_a_file_is_literal(name: str, ending: str, content: bytes, t
 
 
 def test_the_recorded_hash_is_that_of_the_bytes_that_were_read(tmp_path: Path) -> None:
-    """Of the same name, size and time of change, too."""
+    """The second file has the same name, size and time of change."""
     path = tmp_path / "reviews.txt"
     for text in ("A good film.", "A sad film.."):
         path.write_text(text)
+        os.utime(path, (0, 0))
         data = find_data(str(path))
         assert (data.identity, texts(read(path))) == (sha256([path]), [(text, "")])
 
@@ -226,7 +228,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 
 
 def is_read_or_refused(folder: Path, name: str, content: bytes) -> None:
-    """Whatever stands in a file."""
+    """Assert that a file is read, or refused in one sentence that says what to do."""
     path = folder / name
     path.write_bytes(content)
     message = "Read. Give more."

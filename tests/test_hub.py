@@ -1,4 +1,4 @@
-"""Data sets of a hub on this machine: configurations, splits, the first rows, why one cannot be had, and the cache."""
+"""Data sets of a hub on this machine: configurations, splits, the first rows, reasons of a failure, and the cache."""
 
 import json
 import os
@@ -16,10 +16,9 @@ from ingest.text.hub import HubData, find_hub_data, part_of
 from ingest.text.reviews import find_data
 from tests.hub import COMMIT, serving_hub
 
-#: Reads data sets one after the other, each by the arguments of `find_data`, and prints what each has or why it has nothing.
+#: Reads data sets one after the other by the arguments of `find_data`, and prints the content of each or why it cannot be read.
 CODE = """
 import json, sys
-from ingest.run.errors import IngestError
 from ingest.run.errors import IngestError
 from ingest.text import hub
 from ingest.text.reviews import find_data, read_reviews
@@ -48,7 +47,7 @@ ASKED: Mapping[str, tuple[str, dict[str, object]]] = {
     "missing": ("films/missing", {}),
 }
 Answers = Mapping[str, object]
-#: Of more rows than there are.
+#: A card that states more rows than the data set has.
 LARGE_CARD = """---
 dataset_info:
   features:
@@ -82,7 +81,7 @@ def write_glue(folder: Path) -> None:
 
 
 def ask(home: Path, names: list[str], **environment: str) -> Answers:
-    """What a process answers that has this cache."""
+    """Answers of a new process with the cache in `home`, by name."""
     lines = "\n".join(json.dumps(ASKED[name]) for name in names)
     known = {**os.environ, "HF_HOME": str(home), "HF_DATASETS_CACHE": str(home / "datasets"), **environment}
     done = subprocess.run(
@@ -99,7 +98,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def asked(home: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Answers, list[str]]:
-    """Answers with a hub, and what it was asked for by a second process that reads the same."""
+    """Answers with a hub, and the paths that a second process with the same data sets asks the hub for."""
     folder = tmp_path_factory.mktemp("hub") / "films"
     write_glue(folder / "glue")
     for name in ("one", "script", "gated", "large"):
@@ -117,7 +116,7 @@ def asked(home: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Answers
 
 @pytest.fixture(scope="module")
 def offline(home: Path, asked: object) -> Answers:  # noqa: ARG001
-    """Answers without a hub, with the cache of before."""
+    """Answers without a hub, from the cache that the hub has filled."""
     return ask(home, [*READ, "no config", "missing"], HF_HUB_OFFLINE="1")
 
 

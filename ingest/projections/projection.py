@@ -80,7 +80,7 @@ class Row:
 
 
 #: Tokens of a head that t-SNE and UMAP fit: they take more time than all else, and other tokens are placed among these.
-#: With more of them attention is told less well, and neighbours as well.
+#: With more fitted tokens distance follows attention less closely, and neighbours are kept equally well.
 _HEAD_TOKENS = 300
 #: `attentionviz` has the settings of AttentionViz's published data: 300 steps, of which 250 exaggerate.
 PROJECTIONS: dict[str, Row] = {
