@@ -21,7 +21,7 @@ from dashboard.web.addresses import AddressList
 from dashboard.web.served_store import ServedStore
 
 PASSWORD = "correct horse battery"
-#: A hash that costs nothing: what scrypt costs is no matter of these tests.
+#: A hash that costs nothing: these tests do not measure the cost of scrypt.
 CHEAP = "scrypt:512:8:1"
 PROXY = "10.0.0.1"
 HTML = {"Accept": "text/html"}
@@ -38,7 +38,7 @@ def write_users(file: Path, **roles: str) -> Path:
 
 
 def by_password(folder: Path, **settings: float) -> Access:
-    """Of ada, who is an author, and bob, a reader."""
+    """Access by password for ada, an author, and bob, a reader."""
     file = write_users(folder / "users.json", ada="author", bob="reader")
     return Access("password", state=folder, users=file, **settings)  # type: ignore[arg-type]
 
@@ -54,12 +54,12 @@ def server_of(store: str, access: Access) -> Flask:
 
 
 def sign_in(client: FlaskClient, name: str = "ada", password: str = PASSWORD, link: str = "") -> int:
-    """The status of the answer to the form."""
+    """The status of the answer to the sign-in form."""
     return client.post("/login", data={"name": name, "password": password, "next": link}).status_code
 
 
 def cookie_of(client: FlaskClient) -> tuple[str, str]:
-    """The name and the value of the cookie of a session."""
+    """The name and the value of the session cookie."""
     (cookie,) = [each for each in client._cookies.values() if not each.key.endswith(DEVICE_SUFFIX)]  # type: ignore[union-attr]
     return cookie.key, cookie.value
 
@@ -69,7 +69,7 @@ def comes_in(client: FlaskClient) -> bool:
 
 
 def made_token(client: FlaskClient, days: int) -> str:
-    """A token that whoever has signed in makes on the page of the account."""
+    """A token that the signed-in person makes on the account page."""
     answer = client.post("/account", data={"days": str(days)})
     shown = re.search(r'<p class="token" role="status">([^<]+)</p>', answer.text)
     assert shown, answer.text
@@ -83,26 +83,26 @@ def opens(client: FlaskClient, path: str, token: str, method: str = "GET") -> bo
 
 @pytest.fixture(autouse=True)
 def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In modules that import this fixture, the command writes cheap hashes, and unknown names are as cheap."""
+    """In modules that import this fixture, the command writes cheap hashes; an unknown name costs as little."""
     monkeypatch.setattr(users, "METHOD", CHEAP)
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Sets all clocks to so many seconds from now."""
+    """A function that sets all clocks to a number of seconds from now."""
     now = time.time()
     return lambda seconds: monkeypatch.setattr(time, "time", lambda: now + seconds)
 
 
 @pytest.fixture
 def server(tiny_store: str, tmp_path: Path) -> Flask:
-    """One that ada, an author, and bob, a reader, sign in to with a password."""
+    """A server that ada, an author, and bob, a reader, sign in to with a password."""
     return server_of(tiny_store, by_password(tmp_path))
 
 
 @pytest.fixture
 def client_of(server: Flask) -> Callable[..., FlaskClient]:
-    """A browser in which somebody has signed in."""
+    """A function that gives a client in which a person has signed in."""
 
     def client_of(name: str) -> FlaskClient:
         client = server.test_client()

@@ -1,18 +1,18 @@
-"""What shuts readers out of a page, by axe."""
+"""Accessibility of a page: the barriers to readers that axe finds."""
 
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page, expect
 
-#: The rules that colours decide: what breaks another is the same in light and in dark.
+#: Axe's rules on colours. A page breaks every other rule in the light and the dark scheme alike.
 OF_COLOURS = ("color-contrast", "link-in-text-block")
-#: What breaks it is moderate, never serious: to look for it takes a fifth of the time.
+#: A rule that is left out: its violations are moderate, never serious, and looking for them takes a fifth of the time.
 MODERATE = {"region": {"enabled": False}}
-#: What Plotly draws within a chart: thousands of marks, the same kinds in every chart.
+#: The marks that Plotly draws in a chart: thousands, of the same kinds in every chart.
 MARKS = ".js-plotly-plot .main-svg"
 
 
 def is_accessible(page: Page, *, marks: bool = False, within: str = "") -> None:
-    """By every rule in light, by those of colours in dark; of one page, with what is drawn within its charts."""
+    """Assert that axe finds nothing serious: by all rules in light, by the colour rules in dark. `marks` includes marks of charts."""
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     page.wait_for_timeout(300)
     assert serious(page, _rules(page), marks=marks, within=within) == []
@@ -25,18 +25,18 @@ def _rules(page: Page) -> tuple[str, ...]:
 
 
 def switch_scheme(page: Page) -> None:
-    """From light to dark, or back; once colours have faded."""
+    """Switch between the light and the dark scheme, and wait until the colours have faded."""
     page.get_by_role("button", name="Switch between light and dark").click()
     page.mouse.move(0, 0)
     page.wait_for_timeout(400)
 
 
-#: Kinds of elements in which axe found nothing serious, by its rules and whether it looked at marks: other pages have them too.
+#: Kinds of elements in which axe found nothing serious, by (rules, marks looked at): other pages have the same kinds.
 KNOWN: dict[tuple[tuple[str, ...], bool], set[str]] = {}
-#: Marks each element that is `known`, or as three before it on this page; returns the kinds of all. What is within `left` is left
-#: out. Elements of one kind have the same attributes, scroll alike, stand on the same background within ancestors with the same
-#: attributes, and so does all within them, with text where the others have text. What axe says of one of them it says of all.
-#: An odd and an even row are among the first three.
+#: Marks each element whose kind is `known` or that three elements before it on this page have; returns the kinds of all elements.
+#: Descendants of `left` are left out. Elements of one kind have the same attributes, scroll alike, stand on the same background
+#: within ancestors with the same attributes, and so do their descendants, with text where the others have text. Axe says the
+#: same of all elements of a kind. An odd and an even row are among the first three.
 ALIKE = """([known, left]) => {
   const brief = (text) => {
     let [one, other] = [1, 2];
@@ -79,7 +79,7 @@ ALIKE = """([known, left]) => {
 def serious(
     page: Page, rules: tuple[str, ...] = (), *, marks: bool = False, within: str = ""
 ) -> list[tuple[str, list[str]]]:
-    """What axe calls serious or critical, by all its rules or by these alone: rule, elements. Without `marks` not within charts."""
+    """Violations that axe calls serious or critical (rule, elements), by all rules or `rules`; in charts too with `marks`."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE_SCRIPT)
     known = set() if within else KNOWN.setdefault((rules, marks), set())

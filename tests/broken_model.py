@@ -34,7 +34,7 @@ def change_weights(model: Path, change: Callable[[dict[str, torch.Tensor]], obje
 
 
 def add_pieces(model: Path, *pieces: str) -> int:
-    """Adds wordpieces to the tokenizer alone; how many it has then."""
+    """Add wordpieces to the tokenizer alone; returns the new number of its wordpieces."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(model)
     tokenizer.add_tokens(list(pieces))
     tokenizer.save_pretrained(model)
@@ -42,7 +42,7 @@ def add_pieces(model: Path, *pieces: str) -> int:
 
 
 def works_or_is_refused(work: Callable[[], object]) -> None:
-    """In one sentence that says what to do."""
+    """Assert that `work` succeeds, or that it is refused in one sentence that says what to do."""
     message = "It worked. Give more."
     try:
         work()

@@ -28,22 +28,22 @@ FLAGS = [
     "--use-gl=angle",
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
-    # On SwiftShader, as no reader's browser does it, an accelerated 2D canvas shows what was drawn two pictures ago.
+    # On SwiftShader, an accelerated 2D canvas shows the drawing of two pictures ago; no reader's browser does so.
     "--disable-accelerated-2d-canvas",
-    # Points need WebGL. What surrounds them is put together faster without it where there is no graphics card.
+    # Points need WebGL. Without a graphics card, the browser composes the rest of the page faster without it.
     "--disable-gpu-compositing",
 ]
-#: How long a page may take to be as a test says: test processes share their cores.
+#: Seconds within which a page must become as a test expects: test processes share their cores.
 SECONDS = 30
 expect.set_options(timeout=1000 * SECONDS)
 EMPTY = "about:blank"
-#: Pages that tests hold now.
+#: Pages that tests use now.
 HELD: list[Page] = []
 DRAWN = '.frame[data-drawn^="/data/"]:not([aria-busy])'
 
-#: The reader of a test is no newcomer: the worked example of page Heads covers nothing.
+#: Tells a page that its reader is no newcomer: the worked example of page Heads then covers nothing.
 GOT_IT = 'try { localStorage.setItem("headscape-example", "seen"); } catch { /* an empty page stores nothing */ }'
-#: What fades in and out while a reader waits stands: without a graphics card each of its frames is drawn by the processor.
+#: Stops parts that fade in and out while a reader waits: without a graphics card the processor draws each frame of them.
 CALM = """{
   const sheet = new CSSStyleSheet();
   sheet.replaceSync("#page[aria-busy] > #above > *, .skeleton { animation: none !important; }");
@@ -73,7 +73,7 @@ def listening(application: Flask) -> Iterator[str]:
 
 @contextmanager
 def serving(store: str) -> Iterator[str]:
-    """The address of a dashboard on a store, as above."""
+    """The address of a dashboard on a store, for as long as the context lasts."""
     with listening(create_app(ServedStore(store)).server) as address:
         yield address
 
@@ -94,7 +94,7 @@ def tiny_server(tiny_store: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def space_store(ingest: Callable[..., str], genre_data: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Pictures in the plane and in space and of two normalisations, and a column of the data beside text and label."""
+    """A store with pictures in two and in three dimensions, of two normalisations, and a data column beside text and label."""
     make = partial(ingest, data=genre_data, views="pca-exact-2d,pca-exact-3d,pca-raw-2d")
     return str(made_once(tmp_path_factory, "space", make))
 
@@ -112,21 +112,21 @@ def space_server(space_store: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def bank_server(bank_store: str) -> Iterator[str]:
-    """Of a store with words."""
+    """The address of a dashboard on a store with words."""
     with serving(bank_store) as address:
         yield address
 
 
 @pytest.fixture(scope="module")
 def roles_server(roles_store: str) -> Iterator[str]:
-    """Of a store with words and with roles of heads."""
+    """The address of a dashboard on a store with words and roles of heads."""
     with serving(roles_store) as address:
         yield address
 
 
 @pytest.fixture(scope="session")
 def profile(chromium: Browser) -> Iterator[BrowserContext]:
-    """One for all tests: its pages need not start a process, nor fetch the scripts that a page before had."""
+    """The browser context of all tests: a new page starts no process, and fetches no script that an earlier page has fetched."""
     with chromium.new_context(permissions=["clipboard-read", "clipboard-write"]) as context:
         context.add_init_script(GOT_IT)
         context.add_init_script(CALM)
@@ -134,14 +134,14 @@ def profile(chromium: Browser) -> Iterator[BrowserContext]:
 
 
 def _leave(address: str) -> None:
-    """Leave the pages of a server that ends: what they still fetch would fail."""
+    """Leave the pages of a server that ends: their open requests would fail."""
     for page in HELD:
         if not page.is_closed() and page.url.startswith(address):
             forget(page)
 
 
 def forget(page: Page) -> None:
-    """Leave a page empty: of its origin nothing stays but the scripts in the cache."""
+    """Leave a page empty: its cookies and its storage are deleted, scripts stay in the cache."""
     if page.url == EMPTY:
         return
     kinds = {"origin": page.evaluate("origin"), "storageTypes": "cookies,local_storage"}
@@ -153,13 +153,13 @@ def forget(page: Page) -> None:
 
 @pytest.fixture(scope="session")
 def spare_pages() -> list[Page]:
-    """Pages that were opened and that no test holds now."""
+    """Open pages that no test uses now."""
     return []
 
 
 @contextmanager
 def opening(profile: BrowserContext, spare_pages: list[Page], *, may_fail: bool = False) -> Iterator[Open]:
-    """Opens pages that know nothing of those before; any error on a console fails what holds them, unless it `may_fail`."""
+    """A function that opens pages without traces of earlier pages. An error on a console fails the test, unless it `may_fail`."""
     errors: list[str] = []
     held: list[Page] = []
 
@@ -198,28 +198,28 @@ def opening(profile: BrowserContext, spare_pages: list[Page], *, may_fail: bool 
 
 @pytest.fixture
 def open_page(profile: BrowserContext, spare_pages: list[Page]) -> Iterator[Open]:
-    """Opens pages of one test."""
+    """A function that opens pages of one test."""
     with opening(profile, spare_pages) as open_page:
         yield open_page
 
 
 @pytest.fixture
 def open_failing(profile: BrowserContext, spare_pages: list[Page]) -> Iterator[Open]:
-    """Opens pages of a test in which requests fail on purpose: the browser writes each of them on the console."""
+    """A function that opens pages of a test in which requests fail on purpose: the browser writes each failure on the console."""
     with opening(profile, spare_pages, may_fail=True) as open_page:
         yield open_page
 
 
 @pytest.fixture(scope="module")
 def open_shared(profile: BrowserContext, spare_pages: list[Page]) -> Iterator[Open]:
-    """Opens pages that the tests of a module share: tests that only read, or leave a page as they found it."""
+    """A function that opens pages for all tests of a module: tests that only read, or leave a page as they found it."""
     with opening(profile, spare_pages) as open_page:
         yield open_page
 
 
 @pytest.fixture(scope="module")
 def visit(open_shared: Open) -> Visit:
-    """Shows a link. Pages stay as long as the module's tests: another link of the same page is shown in its place."""
+    """A function that shows a link. Pages stay open for the module's tests; a link of an open page is shown in that page."""
     pages: dict[str, Page] = {}
 
     def visit(url: str) -> Page:
@@ -233,7 +233,7 @@ def visit(open_shared: Open) -> Visit:
 
 
 def turned_to(page: Page, url: str) -> Page:
-    """The page at another link, as the browser's way back leads there: nothing is loaded anew."""
+    """The page at another link. The page goes there as by the browser's Back button: it is not loaded anew."""
     page.mouse.move(0, 0)
     page.evaluate(_TURN, url)
     until(page, "document.querySelector('#page').dataset.link === location.pathname + location.search")
@@ -241,7 +241,7 @@ def turned_to(page: Page, url: str) -> Page:
     return page
 
 
-#: The link is noted before the page is rendered that it leads to.
+#: Resolves once the page of a link is rendered: the link itself is noted before.
 RENDERED = """() => new Promise((done) => {
   requestAnimationFrame(() => requestIdleCallback(() => requestAnimationFrame(() => requestIdleCallback(() => done()))));
 })"""
@@ -254,14 +254,14 @@ _TURN = """(url) => {
 
 
 def drawn(page: Page) -> Page:
-    """The page once its points are painted and its controls stand: they move the picture."""
+    """The page once its points are painted and its controls stand still: controls that come late move the picture."""
     expect(page.locator(DRAWN)).to_be_visible()
     expect(page.locator("#above h1")).to_be_visible()
     page.evaluate(STANDS)
     return page
 
 
-#: Resolves once the picture has been where it is for as many frames, however long a frame takes.
+#: Resolves once the picture has kept its place for `frames` frames, however long a frame takes.
 STANDS = """(frames = 6) => new Promise((done) => {
   const place = () => JSON.stringify(document.querySelector(".frame")?.getBoundingClientRect());
   const look = (before, left) => requestAnimationFrame(() => {
@@ -275,7 +275,7 @@ STANDS = """(frames = 6) => new Promise((done) => {
 
 
 def canvas_place(page: Page, x: float, y: float) -> tuple[float, float]:
-    """A place in the window from a place 0..1 in the picture, from its upper left; one panel stands in the middle."""
+    """A place in the window from a place (0..1, from the upper left) in the picture; a single panel stands in the middle."""
     shown = page.locator(".frame canvas:visible, .frame img:visible").first.bounding_box()
     assert shown is not None
     wide = shown["height"] if page.locator(".points.single").count() else shown["width"]
@@ -283,14 +283,14 @@ def canvas_place(page: Page, x: float, y: float) -> tuple[float, float]:
 
 
 def picture(page: Page) -> np.ndarray:
-    """What is to be seen of the canvas and of what is drawn over it: (row, column, colour)."""
+    """A screenshot of the canvas and of everything drawn over it: (row, column, colour)."""
     page.wait_for_timeout(150)
     shown = page.locator(".frame canvas").screenshot()
     return np.asarray(Image.open(io.BytesIO(shown)).convert("RGB")).astype(int)
 
 
 def seen(page: Page, condition: Callable[[np.ndarray], bool]) -> None:
-    """Wait until what is to be seen of the picture is so."""
+    """Wait until a screenshot of the picture meets a condition."""
     for _ in range(4 * SECONDS):
         if condition(picture(page)):
             return
@@ -304,7 +304,7 @@ def quarters(shown: np.ndarray) -> list[np.ndarray]:
 
 
 def hues(shown: np.ndarray) -> np.ndarray:
-    """Share of each of 512 colours, whatever the size: a longer legend above makes a picture smaller."""
+    """Share of each of 512 colours. Shares do not depend on the size: a longer legend above makes a picture smaller."""
     codes = (shown // 32) @ np.array([64, 8, 1])
     return np.bincount(codes.ravel(), minlength=512) / codes.size
 
@@ -315,7 +315,7 @@ def changed(before: np.ndarray, after: np.ndarray) -> float:
 
 
 def saved_picture(page: Page, form: str = "PNG", width: str = "") -> Download:
-    """The file of the points: PNG or SVG, as wide as on the page or so many pixels."""
+    """The saved file of the points: PNG or SVG, as wide as on the page or `width` pixels."""
     page.get_by_role("button", name="Save", exact=True).click()
     if width:
         page.get_by_label("Width").select_option(width)
@@ -325,7 +325,7 @@ def saved_picture(page: Page, form: str = "PNG", width: str = "") -> Download:
 
 
 def until(page: Page, condition: str) -> None:
-    """Wait until JavaScript says so. Playwright's own wait evaluates text in the page, which its policy forbids."""
+    """Wait until a condition in JavaScript holds. Playwright's own wait evaluates text in the page, which the page's policy forbids."""
     for _ in range(20 * SECONDS):
         if page.evaluate(condition):
             return
@@ -344,7 +344,7 @@ def blank(page: Page) -> None:
 
 
 def never_there(page: Page) -> None:
-    """What glides from here on glides for ever: its way begins later than any frame is drawn."""
+    """Let animations that begin from now on never end: their start lies later than any frame."""
     page.evaluate("(now => { performance.now = () => now() + 1e6; })(performance.now.bind(performance))")
 
 
@@ -357,7 +357,7 @@ _INK = """() => {
 
 @contextmanager
 def followed(page: Page) -> Iterator[None]:
-    """What is done within makes another link; afterwards the controls are those of that link."""
+    """Wait, after the actions in the context, until the link has changed and the page shows the new link."""
     before = page.locator("#page").get_attribute("data-link")
     yield
     link = "document.querySelector('#page').dataset.link"
@@ -365,14 +365,14 @@ def followed(page: Page) -> Iterator[None]:
 
 
 def choose(page: Page, control: str, option: str) -> None:
-    """Choose an option of one of the controls."""
+    """Choose an option of a control."""
     page.get_by_role("textbox", name=control, exact=True).click()
     with followed(page):
         page.get_by_role("option", name=option, exact=True).click()
 
 
 def choose_by_enter(page: Page, control: str, option: str) -> None:
-    """As `choose`, by the keyboard, in a list that can be searched."""
+    """Choose an option by the keyboard, in a list that can be searched."""
     box = page.get_by_role("textbox", name=control, exact=True)
     with followed(page):
         box.click()
@@ -382,12 +382,12 @@ def choose_by_enter(page: Page, control: str, option: str) -> None:
 
 
 def closed(page: Page) -> None:
-    """Whether no list of options is open, nor opens again."""
+    """Assert that no list of options is open, or opens again."""
     page.wait_for_timeout(300)
     expect(page.get_by_role("option")).to_have_count(0)
 
 
 def expect_title(page: Page, text: str) -> None:
-    """Wait until the page's heading says this, and the tab's title."""
+    """Wait until the page's heading and the tab's title have this text."""
     expect(page.get_by_role("heading", level=1)).to_have_text(text)
     expect(page).to_have_title(f"{text} · Headscape")

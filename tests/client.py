@@ -1,4 +1,4 @@
-"""Requests to the server without a browser. Fixtures for the tests of what it answers."""
+"""Requests to the server without a browser: fixtures for tests of its answers."""
 
 import csv
 import io
@@ -23,7 +23,7 @@ from tests.sentences import a_pair
 
 
 def compile_once() -> None:
-    """Let applications share what werkzeug compiles of a route: tests make hundreds of applications of the same routes."""
+    """Let applications share the code that werkzeug compiles from a route: tests make hundreds of applications with the same routes."""
     compile_builder, compiled = Rule._compile_builder, dict[tuple[str, str, bool], Any]()
 
     def compile_or_take(rule: Rule, append_unknown: bool = True) -> Any:
@@ -43,13 +43,13 @@ def client(tiny_store: str) -> FlaskClient:
 
 @pytest.fixture(scope="module")
 def bank_client(bank_store: str) -> FlaskClient:
-    """Of a store with words."""
+    """A client of a dashboard on a store with words."""
     return create_app(ServedStore(bank_store)).server.test_client()
 
 
 @pytest.fixture
 def base(tiny_corpus: Corpus) -> str:
-    """Where the routes of the tiny store's data begin."""
+    """The address below which the routes of the tiny store's data are."""
     return data_link(tiny_corpus)
 
 
@@ -60,7 +60,7 @@ def assets() -> set[str]:
 
 
 class FakeTyped:
-    """Knows one pair, and refuses an empty text. Its model is loaded."""
+    """Typed sentences without a model: every text is one fixed pair, and an empty text is refused."""
 
     def has_loaded(self, corpus: Corpus) -> bool:
         return bool(corpus.name)
@@ -77,7 +77,7 @@ class FakeTyped:
 
 @pytest.fixture(scope="session")
 def sentence_client(tiny_store: str) -> FlaskClient:
-    """Routes of sentences alone; what is typed is always the one pair."""
+    """A client of the routes of sentences alone; every typed text is the one fixed pair."""
     server = Flask("sentences")
     served_store = ServedStore(tiny_store)
     served_store.put(TypedSentences, FakeTyped())  # type: ignore[arg-type]
@@ -88,13 +88,13 @@ def sentence_client(tiny_store: str) -> FlaskClient:
 
 @pytest.fixture
 def stored_sentence(base: str) -> str:
-    """Where the routes of a sentence of the tiny store begin."""
+    """The address below which the routes of a stored sentence of the tiny store are."""
     return f"{base}/sentence/3"
 
 
 @pytest.fixture
 def typed_sentence(base: str) -> str:
-    """Where those of a typed one do."""
+    """The address below which the routes of a typed sentence are."""
     return f"{base}/typed"
 
 
@@ -110,19 +110,19 @@ def csv_rows(file: bytes) -> list[dict[str, str]]:
 
 
 def above(client: FlaskClient, pathname: str, search: str = "") -> str:
-    """What a page shows above its picture."""
+    """The part of a page above its picture, as text."""
     return shown(client, "above", pathname, search)
 
 
 def shown(client: FlaskClient, place: str, pathname: str, search: str = "") -> str:
-    """What a page shows in a place, with the parts that it waits for."""
+    """The content of a place of a page, as text, with the deferred parts that the page waits for."""
     answer = client.post("/data/page", data={"pathname": pathname, "search": search, "snapshot": ""})
     content = answer.json[place]
     return str([content, *(_filled(client, wait, pathname, search) for wait in waits_in(content))])
 
 
 def waits_in(content: Any) -> list[dict[str, str]]:
-    """Ids of the parts that a page waits for."""
+    """Ids of the deferred parts that a page waits for."""
     if isinstance(content, list):
         return [wait for each in content for wait in waits_in(each)]
     if not isinstance(content, dict):

@@ -1,4 +1,4 @@
-"""How a command refuses what it is asked: in one sentence that says what to do."""
+"""The refusal of a command: one sentence that says what to do."""
 
 import re
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from tests.stores import MAX_LENGTH
 def complaint(
     tiny_model: Path, tiny_data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> Callable[..., str]:
-    """The one sentence with which `python -m ingest` refuses what it is asked; it leaves no new file behind.
+    """A function that runs `python -m ingest` and gives its refusal, one sentence; the refused ingest leaves no new file.
 
     A model that fails at the first block leaves the sentences, which are committed before.
     """
@@ -38,7 +38,7 @@ def complaint(
 def complaint_of(
     command: Callable[[list[str]], int], name: str, arguments: dict[str, object], capfd: pytest.CaptureFixture[str]
 ) -> str:
-    """The one sentence with which a command refuses what it is asked."""
+    """The one sentence with which a command refuses its flags."""
     flags = [part for name, value in arguments.items() for part in (f"--{name.replace('_', '-')}", str(value))]
     status = command(flags)
     lines = _messages(capfd.readouterr().err)
@@ -48,7 +48,7 @@ def complaint_of(
     return lines[0].removeprefix(f"{name}: ")
 
 
-#: The last sentence tells what to do.
+#: The last sentence says what to do.
 INSTRUCTION = re.compile(
     r"[.)] (Give|Run|Save|Choose|Name|Install|Ingest|Free|Use|Try|Update|Check|List)[^.]*(\.\S[^.]*)*\.{1,3}$"
 )

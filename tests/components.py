@@ -20,7 +20,7 @@ def components(part: Any) -> Iterator[Any]:
 
 
 def deferred_content(context: Context, parts: object) -> list[list[object]]:
-    """What is computed after a page is shown, for each place of it in its parts; jobs that a reader starts are not."""
+    """Content of each deferred place in the parts of a page: computed after the page is shown, without a reader's click."""
     ids = [getattr(component, "id", None) for component in components(parts)]
     names = [place.get("place") for place in ids if isinstance(place, dict)]
     return [DEFERRED[name].compute(context) for name in names if name in DEFERRED]

@@ -1,4 +1,4 @@
-"""What holds for every test, and where the fixtures are. Nothing here needs a network."""
+"""Settings of every test, and the modules of the fixtures. Nothing here needs a network."""
 
 import gc
 import os
@@ -24,7 +24,7 @@ os.environ |= {
 import hypothesis  # noqa: E402
 import pytest  # noqa: E402
 
-#: A module stands after those it imports: pytest rewrites what they assert while it imports them.
+#: A module stands after the modules that it imports: pytest rewrites their assertions while it imports them.
 pytest_plugins = [
     "tests.tiny_models",
     "tests.sentencepiece",
@@ -45,12 +45,12 @@ pytest_plugins = [
     "tests.notes",
 ]
 
-# No clock decides a test, and the same cases run every time: as many as leave room for the browser's.
+# Hypothesis has no time limit and runs the same cases every time: few enough to leave time for the browser's tests.
 hypothesis.settings.register_profile("calm", max_examples=30, deadline=None, database=None, derandomize=True)
 hypothesis.settings.load_profile("calm")
 
 
-#: When the garbage collector looks: a test makes more than the 700 objects of Python's own first threshold.
+#: Thresholds of the garbage collector: a test makes more than the 700 objects of Python's own first threshold.
 GARBAGE = (50_000, 20, 50)
 
 #: Fixtures that take seconds: a browser, a store that an ingest makes or that another version made, a database server.
@@ -65,26 +65,26 @@ _HEAVY = {
     "postgres",
     "postgresql",
 }
-#: Those of processes that a test stops, and of a server behind its proxy.
+#: Fixtures of processes that a test stops, and of a server behind its proxy.
 _SLOW = {"start_code", "proxied"}
 
-#: Those that an ingest makes.
+#: Fixtures of stores that an ingest makes.
 _INGESTS = {"ingest", "default_store"}
-#: Seconds of a test, about, by what it uses or is marked with; any other takes a moment.
+#: Seconds of a test, about, by its fixture or mark; a test with none of these takes a moment.
 _SECONDS = {"start_code": 5.0, "slow": 5.0, "heavy": 4.0, "chromium": 2.0, "default_store": 0.5, "ingest": 0.4}
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """No content of a file in a name: the time of day that gzip writes once gave each process names of its own."""
+    """Name a test by no file content: gzip writes the time of day, which once gave each process other names of tests."""
     return argname if isinstance(val, bytes) and len(val) > 20 else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what uses such a fixture: `make test` leaves out the slow ones. Order the files.
+    """Mark tests with heavy or slow fixtures (`make test` leaves out slow tests), and order the files.
 
-    A process of pytest-xdist runs whole files. That of the first file makes a store, and numba compiles for it; files that
-    need no store come next, as every other file would wait for that. Among the others the longest come first: one that began
-    last would leave the other processes without work.
+    A process of pytest-xdist runs whole files. The first file makes a store, for which numba compiles. Files without a store
+    come next, as every other file would wait for the first store. Among the others the longest come first: a long file that
+    began last would leave the other processes without work.
     """
     seconds: Counter[Path] = Counter()
     with_store: set[Path] = set()
@@ -107,16 +107,16 @@ def _uses(item: pytest.Item) -> set[str]:
 
 
 def pytest_collection_finish() -> None:
-    """What is imported by now stays: the garbage collector never looks at it, and at what tests make less often."""
+    """Let the garbage collector skip the objects that exist by now, and look at the objects of tests less often."""
     gc.freeze()
     gc.set_threshold(*GARBAGE)
     gc.enable()
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Two for each core, as tests wait for a browser, a process or a clock half of the time; each takes up to 2 GB.
+    """Two processes for each core: tests wait for a browser, a process or a clock half of the time. A process takes up to 2 GB.
 
-    Those of `make test-quick` wait for nothing, and every process imports for seconds: one for each core.
+    Tests of `make test-quick` wait for nothing, and every process imports for seconds: one process for each core.
     """
     cores = os.cpu_count() or 1
     return cores if config.option.numprocesses == "logical" else min(2 * cores, 8)

@@ -10,7 +10,7 @@ _VERBS = ("loved", "hated", "watch")
 
 
 def write_chains(path: Path, *, documents: int = 40, seed: int = 0) -> Path:
-    """CoNLL-2012 in three columns: sentences of two noun phrases, of which those of one noun corefer."""
+    """Write CoNLL-2012 in three columns: sentences of two noun phrases; phrases of the same noun corefer."""
     choose = random.Random(seed)
     path.write_text("".join(_document(choose, number) for number in range(documents)), "utf-8")
     return path
@@ -28,7 +28,7 @@ def _document(choose: random.Random, number: int) -> str:
 
 
 def write_gap(path: Path, *, rows: int = 60, seed: int = 0) -> Path:
-    """The table of GAP: of two names in a sentence the pronoun stands for one, or for neither."""
+    """Write a table of GAP: the pronoun of a sentence stands for one of two names, or for neither."""
     choose = random.Random(seed)
     lines = ["\t".join((*GAP_COLUMNS, "URL")), *(_gap_row(choose, number) for number in range(rows))]
     path.write_text("\n".join(lines) + "\n", "utf-8")

@@ -1,4 +1,4 @@
-"""Numbers of a corpus as the store has them, of its parts as the dashboard counts them, and as page Statistics writes them."""
+"""Numbers of a corpus from the store, of its parts from the dashboard's count, and as page Statistics writes them."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,13 +10,13 @@ from store import Corpus
 
 
 def counted(corpus: Corpus, part: Part) -> PartNumbers:
-    """Counted now: nothing of before is at hand."""
+    """Numbers of a part, counted anew: no earlier count is reused."""
     with TemporaryDirectory() as folder:
         return PartCounts(Path(folder)).numbers(corpus, part)
 
 
 def mean(corpus: Corpus, statistic: str, source: str = "all") -> np.ndarray:
-    """Means of the store: (layer, head)."""
+    """Stored means of a statistic: (layer, head)."""
     values: np.ndarray = corpus.head_statistic.sel(statistic=statistic, source=source).values
     return values
 

@@ -13,7 +13,7 @@ from store.schema.model import OFFSETS
 
 @dataclass(frozen=True)
 class LayerOfSentence:
-    """What transformers has of a sentence in a layer; `handed_on` is f(x) of each head (head, token, feature)."""
+    """Arrays of a sentence in a layer of transformers; `handed_on` is f(x) of each head (head, token, feature)."""
 
     pattern: np.ndarray
     handed_on: np.ndarray
@@ -119,7 +119,7 @@ def _share(mixed: Any, residual: Any) -> float:
 
 
 def rows_of(flags: np.ndarray) -> dict[str, np.ndarray]:
-    """Which rows are of each source."""
+    """Rows of each source: a mask of the tokens by the name of the source."""
     special = CLS | SEP | PUNCTUATION | SYMBOL
     return {
         "all": flags >= 0,

@@ -1,4 +1,4 @@
-"""A task that kills its worker. In a file of its own: a worker imports it by name, and nothing else of the tests."""
+"""A task that kills its worker. The task has its own file: a worker imports it by name, and nothing else of the tests."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def die_once(work: bytes, _: Mapping[str, str]) -> bytes:
-    """Kills its worker, unless another was killed before."""
+    """Kill the worker of the task, unless a worker was killed before."""
     killed = Path(work.decode())
     if not killed.exists():
         killed.touch()

@@ -28,7 +28,7 @@ def gather(pages: Path) -> None:
 
 
 def with_formulas(page: str) -> str:
-    """The HTML of a page with its formulas in MathML. ValueError where one holds a command that is unknown."""
+    """The HTML of a page with its formulas in MathML. ValueError where a formula has an unknown command."""
     return FORMULA.sub(lambda found: as_mathml(html.unescape(found[2]), block=found[1] == "div"), page)
 
 

@@ -1,4 +1,4 @@
-"""Attention of transformers' own model with the weights of some heads replaced, by its formula: what replaced heads are compared with."""
+"""Transformers' own model with the attention weights of some heads replaced: the reference for replaced heads."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ import torch
 
 
 class WrittenAttention(torch.nn.Module):
-    """Attention by its formula, in which the weights of some heads are others; it keeps its queries and keys."""
+    """Attention by its formula, with other weights in some heads; the module keeps its queries and keys."""
 
     def __init__(self, plain: Any, replaced: Mapping[int, np.ndarray]) -> None:
         super().__init__()

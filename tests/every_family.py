@@ -17,7 +17,7 @@ from tests.made_once import made_once
 from tests.stores import RULES, ingest_small
 from tests.treebanks import write_treebank
 
-#: Links beside the page as it opens: with each kind of what a model may lack.
+#: Links that are opened beside the page without fields: they show each kind of content that a model may lack.
 LINKS = (
     "head?layer=1&head=0&token=3",
     "head?layer=1&head=0&tab=statistics",
@@ -29,7 +29,7 @@ LINKS = (
 )
 #: Heads are judged on few sentences.
 _LIMITS: dict[str, Any] = {"importance": 5, **RULES}
-#: What a page shows, to a screen reader and behind an (i) too.
+#: The texts of a page, with those for a screen reader and behind an (i).
 _TEXTS = """() => [
   document.body.innerText,
   ...[...document.querySelectorAll("[data-info], [title], [aria-label]")].flatMap((part) => [
@@ -37,7 +37,7 @@ _TEXTS = """() => [
   ]),
 ].join("\\n")"""
 _WHOLE = '!!document.querySelector("#above h1") && !document.querySelector("[aria-busy=true], .skeleton")'
-#: What no page may say of any model.
+#: Texts that no page may show of any model.
 _NEVER = re.compile(r"cannot be shown|Something went wrong|\bNaN\b|\bundefined\b|\bNone\b")
 _CLS = re.compile(r"\[(?:CLS|SEP)\]")
 
@@ -64,12 +64,12 @@ def make_families(place: Path, families: Iterable[str]) -> str:
 
 @pytest.fixture(scope="session")
 def causal_store(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Of a tiny GPT-2, whose tokens see no later token."""
+    """A store with a tiny GPT-2, whose tokens see no later token."""
     return str(made_once(tmp_path_factory, "causal", partial(make_families, families=["gpt2"])))
 
 
 def wrong_words(page: Page, address: str, corpus: Corpus) -> Iterator[str]:
-    """What pages say of a model and must not, each with its link; errors on the console are the browser's to tell."""
+    """Texts of a model's pages that must not be there, each with its link; the browser's fixture reports console errors."""
     ends = {corpus.sentence_pieces(0)[place].text for place in (0, -1)}
     for link in (*TOPICS, *LINKS):
         page.goto(f"{address}/{link}{'&' if '?' in link else '?'}model={corpus.name}")

@@ -34,7 +34,7 @@ def weights(layer: int) -> np.ndarray:
 
 
 def neuron(query: int) -> dict[str, object]:
-    """What the server says of one query, of vectors that are their position and channel."""
+    """The server's answer for one query; each vector entry is made from its position and channel."""
     vectors = np.arange(len(NAMES) * CHANNELS).reshape(-1, CHANNELS) / 10 - 1.5
     products = vectors[query] * vectors
     dots = products.sum(-1)
@@ -88,7 +88,7 @@ def sentence(**changes: object) -> dict[str, object]:
 def routes(app: Dash) -> None:
     @app.server.post("/data/page")
     def page() -> Response:
-        return Response(status=204)  # asked for as on any page, and shown by nobody
+        return Response(status=204)  # every page asks for it; here nobody shows it
 
     @app.server.get("/fake/layer/<int:layer>.bin")
     def layer_bytes(layer: int) -> Response:
@@ -108,9 +108,9 @@ def routes(app: Dash) -> None:
 
 
 def create_app() -> Dash:
-    """The component alone. Its `sentence` is what the address asks for, as JSON; what it sends is written below it.
+    """An application of the component alone. The address gives its `sentence`, as JSON; the page writes below it what it sends.
 
-    Where the address asks for nothing, there is no component: the next one knows nothing of it.
+    Without a `sentence` in the address there is no component, so that the next component starts without a state.
     """
     page = {
         "index_string": assets.index_string(),

@@ -1,4 +1,4 @@
-"""Processes started for a test, with those that they start: none outlives it."""
+"""Processes started for a test, and their children: none outlives the test."""
 
 import subprocess
 import sys
@@ -12,14 +12,14 @@ import pytest
 ROOT = Path(__file__).parents[1]
 #: Seconds until a process that should have started is found missing: test processes share their cores.
 PATIENCE = 60
-#: Seconds until one that should have ended within five is found alive, for the same reason.
+#: Seconds until a process that should have ended within five is found alive, for the same reason.
 ENDED_WITHIN = 15
 
 Start = Callable[..., subprocess.Popen[str]]
 
 
 def alive(process: psutil.Process) -> bool:
-    """A zombie has ended; nobody may be there to collect it."""
+    """Whether a process runs. A zombie has ended: perhaps no parent is left to collect it."""
     try:
         return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
@@ -27,7 +27,7 @@ def alive(process: psutil.Process) -> bool:
 
 
 def family(process: subprocess.Popen[str], *, members: int = 1) -> list[psutil.Process]:
-    """The process and all it has started, once there are so many."""
+    """The process and all its descendants, once they are at least `members`."""
     for _ in range(100 * PATIENCE):
         parent = psutil.Process(process.pid)
         if len(everyone := [parent, *parent.children(recursive=True)]) >= members:
@@ -38,7 +38,7 @@ def family(process: subprocess.Popen[str], *, members: int = 1) -> list[psutil.P
 
 
 def ended(processes: list[psutil.Process]) -> bool:
-    """Whether all of them end soon."""
+    """Whether all processes end soon."""
     for _ in range(100 * ENDED_WITHIN):
         if not any(map(alive, processes)):
             return True
@@ -54,7 +54,7 @@ def expect_lines(process: subprocess.Popen[str], *lines: str) -> None:
 
 @pytest.fixture
 def start_code() -> Iterator[Start]:
-    """Starts Python code as a command of its own, which hears SIGINT and SIGHUP although `nohup make test &` may not."""
+    """A function that runs Python code as a command, which hears SIGINT and SIGHUP even under `nohup make test &`."""
     started: list[subprocess.Popen[str]] = []
 
     def start_code(code: str, *arguments: str) -> subprocess.Popen[str]:

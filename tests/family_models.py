@@ -16,7 +16,7 @@ from tests.sentencepiece import deberta_tokenizer, sentencepiece_tokenizer
 from tests.tiny_models import mpnet_tokenizer, protein_tokenizer, save_unlike_zero, wordpiece_tokenizer
 
 BY_TYPE: dict[str, Family] = {family.model_type: family for family in FAMILIES}
-#: Sizes that no two of them share. ELECTRA's embeddings have fewer features than its layers.
+#: Sizes, all different. ELECTRA's embeddings have fewer features than its layers.
 SIZES = {
     "num_hidden_layers": 3,
     "num_attention_heads": 2,
@@ -45,7 +45,7 @@ OWN_SIZES: Mapping[str, Mapping[str, Any]] = {
         "type_vocab_size": 0,
     },
 }
-#: Of families with a vocabulary of another's kind, but other special tokens.
+#: Tokenizers of families whose vocabulary is of the same kind as another family's, with other special tokens.
 OWN_TOKENIZERS = {"mpnet": mpnet_tokenizer, "gpt2": causal_tokenizer, "esm": protein_tokenizer}
 TOKENIZERS = {
     "vocab.txt": wordpiece_tokenizer,
@@ -58,7 +58,7 @@ TOKENIZERS = {
 
 
 def save_family(folder: Path, model_type: str, kind: str = "", seed: int = 0, sizes: Mapping[str, Any] = SIZES) -> Path:
-    """A model of a family, with the trained head of a loss where one is named; no bias is zero."""
+    """A saved model of a family, with the head of the loss `kind` where it is given; no bias is zero."""
     family = BY_TYPE[model_type]
     tokenizer = OWN_TOKENIZERS.get(model_type, TOKENIZERS[family.vocabulary[0]])()
     config = _config(family, **{**SIZES, **sizes}, vocab_size=len(tokenizer))
@@ -72,7 +72,7 @@ def save_family(folder: Path, model_type: str, kind: str = "", seed: int = 0, si
 
 
 def eager_patterns(folder: Path, sentences: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """(layer, head, query_token, key_token) of each sentence, from transformers' slow attention in float64."""
+    """Patterns (layer, head, query_token, key_token) of each sentence, from transformers' eager attention in float64."""
     family = find_checkpoint(str(folder)).family
     options = {"attn_implementation": "eager", "dtype": torch.float64, **family.encoder_options}
     model = getattr(transformers, family.encoder_class).from_pretrained(folder, **options).eval()

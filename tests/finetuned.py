@@ -35,7 +35,7 @@ def write_opinions(path: Path, *, reviews: int = 160, labels: tuple[str, ...] = 
 
 
 def finetune(model: Path, data: Path, out: Path, *, patience: int = PATIENCE, **settings: Any) -> Path:
-    """Runs the real fine-tuning, with settings that suit a tiny model; returns the folder."""
+    """Run the real fine-tuning, with settings that suit a tiny model; returns the folder."""
     chosen: dict[str, Any] = {"max_length": 32, "batch": 8, "learning_rate": 3e-3, "epochs": 4, "device": "cpu"}
     with one_thread_each(None):  # sums on another number of threads end in other bits
         run(
@@ -49,12 +49,12 @@ def metrics_of(folder: Path) -> dict[str, Any]:
 
 
 def weights_of(folder: Path) -> dict[str, torch.Tensor]:
-    """By their names in BERT itself."""
+    """Weights of a saved model, by their names in BERT without `bert.`."""
     return {name.removeprefix("bert."): weight for name, weight in load_file(folder / "model.safetensors").items()}
 
 
 def accuracy_of(folder: Path, labelled: Labelled) -> float:
-    """Of the saved model, review by review, in float32; all of them are shorter than it reads."""
+    """Accuracy of the saved model, review by review, in float32. No review is longer than the model reads."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.BertForSequenceClassification.from_pretrained(folder).eval()
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Single flipped bits in the files of a store, and what can then be read of it."""
+"""Single flipped bits in the files of a store, and the arrays that can still be read."""
 
 import random
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ KINDS = ("chunks", "manifests", "snapshots", "transactions", "refs", "checksums"
 
 
 def chosen_files(store: Path, count: int, *, seed: int) -> list[Path]:
-    """So many files of a store, as evenly of every kind as there are."""
+    """Choose `count` files of a store, as evenly from all kinds as their numbers allow."""
     chance = random.Random(seed)
     kinds = [sorted(file for file in _files(store / kind) if file.stat().st_size) for kind in KINDS]
     for files in kinds:
@@ -32,7 +32,7 @@ def _files(place: Path) -> list[Path]:
 
 @contextmanager
 def flipped(file: Path, *, seed: int) -> Iterator[None]:
-    """The file with another bit at a random place; at the end it is as it was."""
+    """Flip a bit at a random place of the file for as long as the context lasts."""
     sound = file.read_bytes()
     flip(file, seed=seed)
     try:
@@ -49,7 +49,7 @@ def flip(file: Path, *, seed: int) -> None:
 
 
 def read_arrays(url: str) -> dict[str, bytes | str]:
-    """Every array of what is published, by its path: its bytes, or why it cannot be read."""
+    """Every published array, by its path: its bytes, or the reason why it cannot be read."""
     try:
         members = open_snapshot(url).root.members(max_depth=None)
         return {path: _read(array) for path, array in members if isinstance(array, zarr.Array)}

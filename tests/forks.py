@@ -1,4 +1,4 @@
-"""Processes of tests that are forks of one that has imported what an ingest needs: to import takes longer than an ingest does."""
+"""Processes of tests as forks of a process with the imports of an ingest: imports take longer than a small ingest."""
 
 import os
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ IMPORTED = (
 
 
 def forks() -> ForkServerContext:
-    """What starts such processes. The first that asks starts the one that they are forks of."""
+    """The context that starts processes as forks. The first call starts the process that is forked."""
     context = get_context("forkserver")
     context.set_forkserver_preload(list(IMPORTED))
     forkserver.ensure_running()
@@ -30,7 +30,7 @@ def forks() -> ForkServerContext:
 @contextmanager
 def forked_workers() -> Iterator[None]:
     """Let the workers that `--workers` starts within the context be forks; `tests/test_lost_workers.py` has new processes."""
-    forks()  # else dask would say what they have imported
-    environment = {"distributed.nanny.environ": dict(os.environ)}  # a fork has that of the first
+    forks()  # else dask would set the imports of the forked process
+    environment = {"distributed.nanny.environ": dict(os.environ)}  # a fork has the environment of the forked process
     with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"} | environment):
         yield

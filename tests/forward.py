@@ -1,4 +1,4 @@
-"""BERT written out step by step, from the weights alone: what every feature point must hold. Imports nothing of Headscape."""
+"""BERT written out step by step, from the weights alone: the reference for every feature point. Imports nothing of Headscape."""
 
 from collections.abc import Mapping
 from math import sqrt
@@ -31,7 +31,7 @@ def feature_points(weights: Weights, config: Mapping[str, int | float], token_id
 
 
 def attention(x: np.ndarray, weights: Weights, name: str, heads: int) -> np.ndarray:
-    """Outputs of the heads side by side."""
+    """Outputs of all heads of a layer, concatenated: (token, feature)."""
     query, key, value = (linear(x, weights, f"{name}.{part}") for part in ("query", "key", "value"))
     size = x.shape[-1] // heads
     outputs = []
@@ -44,7 +44,7 @@ def attention(x: np.ndarray, weights: Weights, name: str, heads: int) -> np.ndar
 
 
 def values(points: Mapping[str, np.ndarray], weights: Weights, layer: int) -> np.ndarray:
-    """x W_V + b_V of the heads side by side, of what the layer is given: (token, feature)."""
+    """Values x W_V + b_V of all heads, concatenated, from the input of the layer: (token, feature)."""
     layer_input = points["position"] if layer == 0 else points[f"L{layer - 1:02d}.feedforward"]
     return linear(layer_input, weights, f"encoder.layer.{layer}.attention.self.value")
 

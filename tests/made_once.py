@@ -1,4 +1,4 @@
-"""What is slow to make and only read, made by the first test process that asks and read by the others."""
+"""Folders that are slow to make and only read: the first test process that asks makes one, the others read it."""
 
 import fcntl
 import os
@@ -9,7 +9,7 @@ import pytest
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """A place that `make` has filled; whoever comes meanwhile waits. Nobody may write there afterwards."""
+    """A folder that `make` has filled once; other processes wait meanwhile. No test may write there afterwards."""
     folder = _shared(factory) / name
     folder.mkdir(exist_ok=True)
     with (folder / "turn").open("w") as turn:

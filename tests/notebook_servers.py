@@ -1,4 +1,4 @@
-"""A server of notebooks in a process of its own, for as long as a test looks at it."""
+"""A server of notebooks in a process of its own, for the time of a test."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 
 @contextmanager
 def running(arguments: Sequence[str], folder: Path, environment: Mapping[str, str], *, ready: str) -> Iterator[None]:
-    """Run `python -m` with these arguments in a folder, from when the address `ready` answers; its log is raised where it ends before."""
+    """Run `python -m` with these arguments in a folder, once the address `ready` answers; an early end raises its log."""
     file = folder / "log"
     with (
         file.open("w") as log,

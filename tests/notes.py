@@ -25,7 +25,7 @@ from dashboard.notes.target import HeadTarget
 
 T = TypeVar("T")
 ANN, BOB, READER = Person("ann", "author"), Person("bob", "author"), Person("rita", "reader")
-#: What notes on heads need of a corpus.
+#: Stand-in for a corpus, with all that notes on heads read of one.
 HEADS: Any = SimpleNamespace(
     name="tiny-1",
     snapshot="SNAPSHOT",
@@ -43,14 +43,14 @@ PATIENCE = 60
 
 
 def save_views(notes: Notes, count: int) -> None:
-    """Save so many views of the corpus at once, whose names are numbers."""
+    """Save `count` views of the corpus at once, whose names are numbers."""
     saved = (SavedView(new_id(), f"{number:04}", "/head", Origin.of(HEADS), "ann", now()) for number in range(count))
     rows = list(map(row_of_view, saved))
     notes.database.write(lambda connection: connection.execute(insert(views), rows))
 
 
 def retried(send: Callable[[], T]) -> T:
-    """What an author does who is told to try again in a few seconds."""
+    """The result of `send`, tried again every half second while notes are unavailable, as an author does."""
     for _ in range(30):
         with suppress(NotesUnavailable):
             return send()
@@ -59,7 +59,7 @@ def retried(send: Callable[[], T]) -> T:
 
 
 class PostgresServer:
-    """A server of PostgreSQL on a socket in a folder of its own, which is fast and keeps nothing over a power cut."""
+    """A server of PostgreSQL on a socket in a folder of its own, which is fast, as a power cut may lose its data."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -130,7 +130,7 @@ def file_address(tmp_path: Path) -> NotesAddress:
 
 @pytest.fixture
 def opened() -> Iterator[Callable[..., Notes]]:
-    """Opens the notes of an address, and closes them after the test."""
+    """A function that opens the notes of an address; they are closed after the test."""
     databases: list[Database] = []
 
     def opened(place: str, **given: Any) -> Notes:

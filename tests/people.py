@@ -9,7 +9,7 @@ NAMED = "X-Person"
 
 
 def with_people(server: Flask) -> Flask:
-    """The same server, for authors, and for a reader of that name."""
+    """The server, with every request signed by the person that the header names: an author, unless the name is `reader`."""
 
     def sign() -> None:
         name = request.headers.get(NAMED, "local")

@@ -16,9 +16,9 @@ def load(**overrides):
 def write_pipeline(
     folder: Path, name: str, *, installed: bool = True, factory: str | None = None, meta: dict[str, Any] | None = None
 ) -> str:
-    """A pipeline of words alone, in a folder of `sys.path`, that pip knows where it is `installed`; its package.
+    """Write a pipeline that splits words alone to a folder of `sys.path`; pip knows an `installed` one. Returns its package.
 
-    A component of `factory` is in its configuration; `meta` stands for all of its meta.json.
+    Its configuration has a component of `factory`; `meta` replaces all of its meta.json.
     """
     import spacy
 

@@ -12,7 +12,7 @@ Numbers = NDArray[np.float64]
 
 @torch.no_grad()
 def plain_zeroing(layer: Any, vectors: torch.Tensor) -> Numbers:
-    """Mohebbi et al. 2023: how far the output of a layer turns where the value of a token is zeroed in the model."""
+    """Value Zeroing (Mohebbi et al. 2023): how far a layer's output turns where the value of a token is zeroed."""
     whole = layer(vectors[None])[0].reshape(len(vectors), -1)
     distances = np.stack([_distance(layer, vectors, whole, key) for key in range(len(vectors))], axis=1)
     shares: Numbers = distances / distances.sum(axis=1, keepdims=True)
@@ -34,7 +34,7 @@ def _distance(layer: Any, vectors: torch.Tensor, whole: torch.Tensor, key: int) 
 
 @torch.no_grad()
 def plain_alti(layer: Any, pattern: torch.Tensor, vectors: torch.Tensor) -> Numbers:
-    """Ferrando et al. 2022, equations 6 to 10."""
+    """ALTI of a layer (Ferrando et al. 2022, equations 6 to 10)."""
     output = layer.attention.output
     value = layer.attention.self.value(vectors).unflatten(-1, (len(pattern), -1))
     lengths = np.zeros((len(vectors), len(vectors)))
@@ -53,7 +53,7 @@ def plain_alti(layer: Any, pattern: torch.Tensor, vectors: torch.Tensor) -> Numb
 
 @torch.no_grad()
 def plain_decompx(model: Any, token_ids: torch.Tensor) -> Iterator[Numbers]:
-    """Modarressi et al. 2023: after each layer, the parts of the vectors (token, input_token, feature)."""
+    """DecompX (Modarressi et al. 2023): after each layer, the parts of the vectors (token, input_token, feature)."""
     patterns = model(token_ids[None], output_attentions=True).attentions
     vectors = model.embeddings(token_ids[None])[0].numpy()
     tokens = range(len(vectors))
@@ -86,7 +86,7 @@ def _token(layer: Any, pattern: Numbers, parts: list[list[Numbers]], i: int) -> 
 
 
 def _shared(parts: list[Numbers], bias: Numbers) -> list[Numbers]:
-    """With a bias in proportion to |bias . part|."""
+    """Parts that share out a bias in proportion to |bias . part|."""
     sizes = [abs(bias @ part) for part in parts]
     return [part + bias * size / sum(sizes) for part, size in zip(parts, sizes, strict=True)]
 

@@ -1,4 +1,4 @@
-"""An OpenID provider on this machine: discovery, authorization, tokens, keys. A test changes what it says."""
+"""An OpenID provider on this machine: discovery, authorization, tokens, keys. A test changes its answers."""
 
 import base64
 import hashlib
@@ -26,7 +26,7 @@ UNSIGNED = base64.urlsafe_b64encode(b'{"alg":"none"}').decode().rstrip("=")
 
 @dataclass
 class FakeProvider:
-    """What it says of the person who signs in, and what of it is wrong."""
+    """A provider's claims about the person who signs in, and which of its answers are wrong."""
 
     claims: dict[str, Any] = field(
         default_factory=lambda: {"sub": "1", "email": "Ada@Example.org", "email_verified": True, "groups": ["readers"]}
@@ -37,7 +37,7 @@ class FakeProvider:
     address: str = ""
     status: int = 200
     signed: bool = True
-    #: What browsers and the server have sent, by code.
+    #: Queries of the browsers that asked to sign in, by the code that each got.
     sent: dict[str, dict[str, str]] = field(default_factory=dict)
     tokens: list[dict[str, str]] = field(default_factory=list)
 
@@ -50,7 +50,7 @@ class FakeProvider:
         return f"{self.address}/.well-known/openid-configuration"
 
     def authorize(self, link: str) -> str:
-        """The way back of a browser that was sent here, with a code: a person has agreed."""
+        """The redirect of a browser that was sent here, with a code: the person has agreed."""
         query = {name: value for name, (value,) in parse_qs(urlsplit(link).query).items()}
         code = f"code-{len(self.sent)}"
         self.sent[code] = query
@@ -66,7 +66,7 @@ class FakeProvider:
 def _token(provider: FakeProvider) -> Response:
     form = request.form.to_dict()
     provider.tokens.append(form | {"authorization": request.headers.get("Authorization", "")})
-    query = provider.sent.pop(form["code"])  # a code is good for once
+    query = provider.sent.pop(form["code"])  # a code is valid once
     digest = hashlib.sha256(form["code_verifier"].encode()).digest()
     assert query["code_challenge_method"] == "S256"
     assert base64.urlsafe_b64encode(digest).decode().rstrip("=") == query["code_challenge"]
@@ -92,7 +92,7 @@ def _application(provider: FakeProvider) -> Flask:
 @contextmanager
 def running_provider() -> Iterator[FakeProvider]:
     """A provider that answers for as long as the context lasts."""
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # its own log of requests, which is none of ours
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # keeps the provider's requests out of the log
     provider = FakeProvider()
     with listening(_application(provider)) as address:
         provider.address = address

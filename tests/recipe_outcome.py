@@ -1,8 +1,8 @@
-"""What a store and its pages show once the recipes of docs/contributing.md were carried out: run in that copy of the code.
+"""Outcome of the recipes of docs/contributing.md in a store and on its pages: run in the copy of the code with the recipes.
 
     python -m tests.recipe_outcome STORE MODEL DATA
 
-STORE was made before. Writes JSON to the last line of the output.
+STORE was made before the recipes. The last line of the output is JSON.
 """
 
 import json
@@ -21,7 +21,7 @@ from dashboard.web.served_store import ServedStore
 from store.__main__ import main as check
 from tests.stores import ingest_small
 
-#: Few, as Python itself runs the changed code.
+#: Sentences of a store: few, as Python itself runs the changed code.
 SENTENCES = 4
 VIEWS = ("pca-exact-2d", "pca-mean-2d", "channels-raw-2d")
 
@@ -54,7 +54,7 @@ def outcome(place: str, model: str, data: str) -> dict[str, Any]:
 
 
 def _mean_key(corpus: store.Corpus) -> float:
-    """Largest coordinate of the mean normalised key, over the sentences that were fitted."""
+    """Largest coordinate of the mean normalised key, over the sentences of the fit."""
     fitted = corpus.rows[: int(corpus.view(VIEWS[1]).attrs["sample_tokens"])]
     keys = corpus.key.isel(token=fitted).values.astype(np.float64)
     shift = corpus.normalizations["shift"].sel(normalization="mean").values
@@ -62,7 +62,7 @@ def _mean_key(corpus: store.Corpus) -> float:
 
 
 def _misplaced(corpus: store.Corpus) -> float:
-    """Largest distance of a stored place from where a typed token with the same vectors is placed."""
+    """Largest distance between a stored place and the place of a typed token with the same vectors."""
     query, key = (array[0, 0, corpus.rows].values.astype(np.float32) for array in (corpus.query, corpus.key))
     typed = place_vectors(corpus, VIEWS[2], query, key, layer=0, head=0)
     return float(np.abs(typed - corpus.places(VIEWS[2], corpus.rows, layer=0, head=0)).max())

@@ -1,5 +1,5 @@
-"""The server as docs/serving/ starts it, and before it nginx and Caddy with the files of that folder: paths and ports are
-replaced, nothing else."""
+"""The server as docs/serving/ starts it, behind nginx and Caddy with the files of that folder: paths and ports alone are
+replaced."""
 
 import os
 import shlex
@@ -22,7 +22,7 @@ from tests.treebanks import write_treebank
 
 SERVING = Path(__file__).parents[1] / "docs" / "serving"
 UNIT = SERVING / "headscape.service"
-#: What stands in the files of the folder.
+#: Host name, socket and store in the files of docs/serving/, which tests replace.
 NAME, SOCKET, STORE = "heads.example.org", "/run/headscape/headscape.sock", "/var/lib/headscape/store"
 STATE = "/var/lib/headscape/access"
 COMMAND = "/opt/headscape/.venv/bin/headscape"
@@ -31,7 +31,7 @@ SECONDS = 60
 
 
 def replaced(text: str, replacements: Mapping[str, str]) -> str:
-    """A text in which each of these stood, and is replaced."""
+    """A text with each key replaced by its value; the text must have every key."""
     for old, new in replacements.items():
         assert old in text
         text = text.replace(old, new)
@@ -59,7 +59,7 @@ def running(command: list[str], environment: Mapping[str, str]) -> Iterator[None
 def team_store(
     bank_store: str, ingest: Callable[..., str], second_model: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> str:
-    """Two models on one treebank, with something to show on every page."""
+    """A store of two models on one treebank, with something to show on every page."""
     place = tmp_path_factory.mktemp("team") / "store"
     shutil.copytree(bank_store, place)
     bank = made_once(tmp_path_factory, "bank.conllu", write_treebank)
@@ -68,7 +68,7 @@ def team_store(
 
 @pytest.fixture(scope="module")
 def team_socket(team_store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The path of the socket of a server that the unit's command started, and that told systemd when it was ready."""
+    """Path of the socket of a server that the unit's command started, once the server has told systemd that it is ready."""
     folder = tmp_path_factory.mktemp("run")
     unit = RawConfigParser(strict=False)
     unit.read(UNIT)
@@ -120,7 +120,7 @@ def behind_nginx(server: str, folder: Path) -> Iterator[str]:
 def behind_caddy(server: str, folder: Path) -> Iterator[str]:
     port = free_port()
     site, main = folder / "site", folder / "Caddyfile"
-    changes = {SOCKET: server, f"{NAME} {{": f"localhost:{port} {{"}  # of this name, Caddy signs the certificate itself
+    changes = {SOCKET: server, f"{NAME} {{": f"localhost:{port} {{"}  # Caddy signs a certificate of this name itself
     site.write_text(replaced((SERVING / "Caddyfile").read_text("utf-8"), changes))
     alone = "admin off\nskip_install_trust\nauto_https disable_redirects\nlog {\nlevel ERROR\n}"
     main.write_text(f"{{\n{alone}\n}}\nimport {site}\n")
@@ -136,7 +136,7 @@ PROXIES = {"nginx": behind_nginx, "caddy": behind_caddy}
 def proxied(
     request: pytest.FixtureRequest, team_socket: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
-    """Where readers find the server: the address of a proxy, with the prefix."""
+    """The address of a proxy with the prefix, where readers find the server; one proxy of each kind."""
     if shutil.which(request.param) is None:
         pytest.skip(f"{request.param} is missing; install Debian's package {request.param}")
     with PROXIES[request.param](team_socket, tmp_path_factory.mktemp(request.param)) as origin:
@@ -145,14 +145,14 @@ def proxied(
 
 
 def unverified() -> ssl.SSLContext:
-    """For servers whose certificate nobody knows."""
+    """A TLS context that accepts any certificate."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     return context
 
 
 def _wait_for(port: int) -> None:
-    """Caddy listens before it has its certificate."""
+    """Wait until a proxy answers by TLS: Caddy listens before it has its certificate."""
     for _ in range(10 * SECONDS):
         try:
             with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:

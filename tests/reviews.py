@@ -12,7 +12,7 @@ from tests.tiny_models import WORDS
 
 
 def write_reviews(path: Path, *, reviews: int = 60, seed: int = 0, genres: bool = False) -> Path:
-    """Short reviews with breaks, duplicates, an empty one, and words the model does not know; with genres, if asked."""
+    """Write short reviews with breaks, duplicates, an empty review and unknown words; with a column of genres, if asked."""
     choose = random.Random(seed)
     rows = [("", "positive"), ("The film was good.", "positive"), ("The film was good.", "negative")]
     while len(rows) < reviews:
@@ -41,5 +41,5 @@ def tiny_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def genre_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Reviews with a column beside text and label."""
+    """A file of reviews with a column of genres beside text and label."""
     return made_once(tmp_path_factory, "genres.csv", partial(write_reviews, genres=True))

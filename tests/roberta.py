@@ -14,12 +14,12 @@ from tests.made_once import made_once
 from tests.tiny_models import WORDS, save_unlike_zero
 
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-#: Tokens of the longest input: there are two rows of the table of positions more.
+#: Tokens of the longest input; the table of positions has two more rows.
 LONGEST = 126
 
 
 def save_roberta(folder: Path, *, architecture: str = "RobertaModel", seed: int = 0) -> Path:
-    """As `tests.tiny_models.save_model`: attention is not uniform, and no bias is zero."""
+    """Save a RoBERTa whose attention is not uniform and whose biases are not zero, as `tests.tiny_models.save_model` does."""
     tokenizer = byte_level_tokenizer()
     torch.manual_seed(seed)
     config = transformers.RobertaConfig(
@@ -45,7 +45,7 @@ def byte_level_tokenizer() -> transformers.RobertaTokenizer:
 
 
 def causal_tokenizer() -> GPT2Tokenizer:
-    """The same for GPT-2, which puts nothing around a text."""
+    """A byte-level BPE of the same words for GPT-2, which puts no special tokens around a text."""
     return GPT2Tokenizer(**_trained(["<|endoftext|>"]))
 
 

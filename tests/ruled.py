@@ -47,7 +47,7 @@ def written_sentence(*, words: bool = True) -> SentenceTokens:
 
 
 def shuffled_sentence(seed: int) -> SentenceTokens:
-    """The same tokens in another order, without words: [CLS] and [SEP] stay."""
+    """The tokens of `PIECES` in random order, without words; [CLS] and [SEP] stay in place."""
     tokens = written_sentence(words=False)
     order = np.arange(len(tokens))
     order[1:-1] = np.random.default_rng(seed).permutation(order[1:-1])
@@ -56,7 +56,7 @@ def shuffled_sentence(seed: int) -> SentenceTokens:
 
 
 def attending(targets: np.ndarray, share: float = 0.9) -> np.ndarray:
-    """A head that gives so much of its attention evenly to the targets of each query, and the rest evenly to all keys."""
+    """Pattern of a head that gives `share` of its attention evenly to the targets of each query, the rest evenly to all keys."""
     sums = targets.sum(axis=-1, keepdims=True)
     even = np.full(targets.shape, 1 / targets.shape[-1])
     given = np.divide(targets, sums, out=even.copy(), where=sums > 0)

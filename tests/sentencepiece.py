@@ -18,7 +18,7 @@ STOPS = ["\N{IDEOGRAPHIC FULL STOP}", "\N{FULLWIDTH COMMA}", "\N{DEVANAGARI DAND
 
 
 def save_sentencepiece(folder: Path) -> Path:
-    """The tiny model's weights with another tokenizer, of no more wordpieces."""
+    """Save the tiny model's weights with a SentencePiece tokenizer, which has no more wordpieces than its own."""
     save_model(folder)
     for name in ("vocab.txt", "tokenizer.json", "tokenizer_config.json"):
         (folder / name).unlink(missing_ok=True)
@@ -27,7 +27,7 @@ def save_sentencepiece(folder: Path) -> Path:
 
 
 def sentencepiece_tokenizer() -> transformers.PreTrainedTokenizerFast:
-    """The words of the reviews as SentencePiece has them."""
+    """A SentencePiece tokenizer of the words of the reviews."""
     pieces = [
         "▁",
         *".,!?",
@@ -51,7 +51,7 @@ def sentencepiece_tokenizer() -> transformers.PreTrainedTokenizerFast:
 
 
 def deberta_tokenizer() -> Any:
-    """The same after the special tokens of DeBERTa-v2."""
+    """A tokenizer with the special tokens of DeBERTa-v2, then the wordpieces of `sentencepiece_tokenizer`."""
     own = [(piece, 0.0) for piece in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")]
     pieces = sentencepiece_tokenizer().get_vocab()
     known = [(piece, -1.0 / len(piece)) for piece in sorted(pieces, key=pieces.__getitem__) if piece not in SPECIAL]

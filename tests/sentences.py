@@ -1,4 +1,4 @@
-"""Sentences made of chosen numbers, for the tests of what is shown of one."""
+"""Sentences of chosen or random numbers, for tests of what pages show of a sentence."""
 
 import numpy as np
 
@@ -36,7 +36,7 @@ def a_pair(*, layers: int = 2, heads: int = 3, channels: int = 4, seed: int = 0)
 
 
 def one_sentence(*, layers: int = 2, heads: int = 3, tokens: int = 3, seed: int = 0) -> Sentence:
-    """[CLS], words of a wordpiece each, [SEP]."""
+    """A sentence of [CLS], words of one wordpiece each, and [SEP]."""
     draw, shape = np.random.default_rng(seed), (layers, heads, tokens)
     words = tokens - 2
     return Sentence(

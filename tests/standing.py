@@ -1,4 +1,4 @@
-"""What moves on a page while it loads and while a reader uses it: elements above the fold whose box is no longer the one it was."""
+"""Elements above the fold that move on a page while it loads and while a reader uses it: those whose box changes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,13 +7,13 @@ from playwright.sync_api import Page
 
 from tests.browser import until
 
-#: Pixels by which a box may differ: browsers round.
+#: Pixels by which a box may differ, as browsers round.
 NEAR = 0.4
-#: Frames in which the page is looked at after a hover: a picture that moves away from the pointer comes back in the next one.
+#: Frames in which boxes are compared after a hover: a picture that moves away from the pointer is back in the next frame.
 FRAMES = 6
-#: Frames without a movement after which a page stands, and how often that is tried.
+#: Frames without a movement after which a page stands still, and how often a test waits for that many.
 CALM, PATIENCE = 12, 40
-#: Notes the box and the text of every element that is to be seen. What lies over the page lets the pointer through.
+#: Notes the box and the text of every visible element. Overlays let the pointer through.
 NOTE = """() => {
   const isSeen = ({ width, height, bottom, top }) => width && height && bottom > 0 && top < innerHeight;
   const elements = [...document.querySelectorAll("#react-entry-point *:not(svg *)")].map(
@@ -21,8 +21,8 @@ NOTE = """() => {
   const seen = elements.filter(([element, box]) => isSeen(box) && getComputedStyle(element).pointerEvents !== "none");
   window.stood = seen.map(([element, box]) => [element, box, element.textContent]);
 }"""
-#: The elements that moved. Where the text is another one its box may be wider or higher, towards the side on which nothing stands;
-#: what stands in a line of text follows it.
+#: The elements that moved. Where the text changes its box may grow, towards the side without neighbours;
+#: elements within a line of text follow it.
 MOVED = """([near, frames]) => {
   const far = (a, b) => Math.abs(a - b) > near;
   const nameOf = ({ tagName, id, className }) => `${tagName.toLowerCase()} ${id} ${className.baseVal ?? className}`;
@@ -47,7 +47,7 @@ MOVED = """([near, frames]) => {
     look(frames);
   });
 }"""
-#: What the browser saw move since the page was opened: element, and its box before and after. New elements are none of it.
+#: Layout shifts that the browser noted since the page was opened: element, box before and after. New elements do not count.
 SHIFTED = """() => new Promise((resolve) => {
   const nameOf = ({ tagName, id, className }) => `${tagName.toLowerCase()} ${id} ${className.baseVal ?? className}`;
   const boxOf = ({ x, y, width, height }) => [x, y, width, height].map(Math.round).join(" ");
@@ -60,13 +60,13 @@ SHIFTED = """() => new Promise((resolve) => {
   observer.observe({ type: "layout-shift", buffered: true });
   setTimeout(() => (add(observer.takeRecords()), observer.disconnect(), resolve(found)), 50);
 })"""
-#: The page of the link is there, and nothing that it shows is still to come.
+#: The page of the link is there, and all that it shows has come.
 SETTLED = """!document.querySelector("#page[aria-busy], .waiting, .job .cancel, .frame[aria-busy], .sentence-views[aria-busy]")
   && document.querySelector("#page")?.dataset.link === location.pathname + location.search"""
 
 
 def settled(page: Page) -> None:
-    """Wait until the page is as its link says, and stands."""
+    """Wait until the page of the link is complete, and nothing on it moves."""
     until(page, SETTLED)
     for _ in range(PATIENCE):
         page.evaluate(NOTE)
@@ -77,7 +77,7 @@ def settled(page: Page) -> None:
 
 @contextmanager
 def standing(page: Page, what: str) -> Iterator[None]:
-    """What is done within moves no element above the fold; `what` says it where one moves."""
+    """Assert that the actions within the context move no element above the fold; `what` names the actions in the error."""
     page.evaluate(NOTE)
     yield
     moved = page.evaluate(MOVED, [NEAR, FRAMES])
@@ -88,6 +88,6 @@ def standing(page: Page, what: str) -> Iterator[None]:
 
 
 def shifted(page: Page) -> list[str]:
-    """What moved since the page was opened, until now."""
+    """The elements that have moved since the page was opened."""
     moved: list[str] = page.evaluate(SHIFTED)
     return moved

@@ -1,4 +1,4 @@
-"""The pages of all heads' numbers in a browser: what tests of their figures share."""
+"""The pages with numbers of all heads in a browser: helpers that tests of their charts share."""
 
 import re
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from playwright.sync_api import FloatRect, Locator, Page, expect
 from tests.browser import Open
 
 HEAT_MAP = "#heat-map"
-#: The link of a head.
+#: A pattern of the link of a head.
 OPENED = r"/head\?"
 
 
@@ -26,7 +26,7 @@ def charted(page: Page) -> Page:
 
 
 def settled(page: Page) -> None:
-    """Wait until charts have the size they keep: each gets it shortly after it was first drawn."""
+    """Wait until charts have their final size, which each gets shortly after it is first drawn."""
     expect(page.locator(".dash-graph--pending")).to_have_count(0)
 
 
@@ -50,7 +50,7 @@ def _click_cell(page: Page, layer: int, head: int, shape: tuple[int, int], figur
 
 
 def click_dot(page: Page, figure: str, number: int, text: str, leads: str = OPENED) -> None:
-    """Click a dot that says this; it `leads` to a link, by default that of a head."""
+    """Click the dot with this hover text; the dot `leads` to a link, by default the link of a head."""
 
     def click() -> None:
         expect(hover_dot(page, figure, number)).to_contain_text(text)
@@ -61,7 +61,7 @@ def click_dot(page: Page, figure: str, number: int, text: str, leads: str = OPEN
 
 
 def _until_opened(page: Page, click: Callable[[], None], leads: str = OPENED) -> None:
-    """A chart that is just being laid out again hears no click: as a reader would, click again."""
+    """Click until the link opens: a chart hears no click while it is laid out again."""
     for _ in range(3):
         with suppress(AssertionError):
             click()
@@ -70,7 +70,7 @@ def _until_opened(page: Page, click: Callable[[], None], leads: str = OPENED) ->
 
 
 def hover_dot(page: Page, figure: str, number: int) -> Locator:
-    """Point at a dot of a chart; what it says."""
+    """Point at a dot of a chart; returns its hover text."""
     dot = page.locator(f"{figure} .scatterlayer .points path").nth(number)
     page.mouse.move(0, 0)
     expect(page.locator(f"{figure} .hovertext")).to_have_count(0)
@@ -82,7 +82,7 @@ def hover_dot(page: Page, figure: str, number: int) -> Locator:
 
 
 def _box(shown: Locator) -> FloatRect:
-    """Where something is in the window, once it is in it and stays there."""
+    """The box of an element in the window, once it is scrolled there and its charts are settled."""
     shown.scroll_into_view_if_needed()
     settled(shown.page)
     box = shown.bounding_box()

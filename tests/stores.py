@@ -1,4 +1,4 @@
-"""Stores as the real ingest makes them, small, and what is in them."""
+"""Small stores that the real ingest makes, as fixtures, and readers of their arrays."""
 
 import os
 import shutil
@@ -27,12 +27,12 @@ from tests.coreference import write_chains, write_gap
 from tests.made_once import made_once
 from tests.treebanks import write_treebank
 
-#: Small, so that a few sentences already make many blocks, and most are not a part of the fit.
+#: Tokens of a block: few, so that a few sentences make many blocks, and most blocks are not in the fit.
 BLOCK = 128
 FIT_TOKENS = 200
 NEIGHBOUR_TOKENS = 80
 TRAINING_STEPS = 200
-#: One short fit of the map of heads, and no rules: most tests are about something else.
+#: Limits of an ingest with one short fit of the map of heads, and no rules, which most tests do not need.
 LIMITS = Limits(
     block=BLOCK,
     fit_tokens=FIT_TOKENS,
@@ -44,12 +44,12 @@ LIMITS = Limits(
 )
 MAX_LENGTH = 24
 SENTENCES = 40
-#: Of the store of the embedded model, from so many reviews: to split all of them takes 10 seconds.
+#: Sentences and reviews in the store of the embedded model: to split all reviews takes 10 seconds.
 DEFAULT_SENTENCES = 60
 DEFAULT_REVIEWS = 300
-#: A picture that takes no time, unless a test is about another.
+#: A picture that takes no time; the default of `ingest_small`.
 VIEW = "pca-exact-2d"
-#: Of feature points, those that take no time, and the one whole review; with them what context mixing follows from.
+#: Pictures of feature points that take no time, one whole review, and context mixing.
 FEATURES = {"features": "pca-joint,pca-each", "reviews": "3", "mixing": "auto"}
 #: Every kind of picture, once: a projection that trains, one that is a matrix, two that look for neighbours.
 RICH_VIEWS = (
@@ -68,7 +68,7 @@ Ingest = Callable[..., str]
 
 
 def ingest_small(place: Path, *, own_pool: bool = False, **settings: Any) -> str:
-    """Runs the real ingest in small blocks; every setting and every limit can be given. Returns the store's address.
+    """Run the real ingest in small blocks; any setting and any limit can be given. Returns the store's address.
 
     With `own_pool` fits run in the processes of the ingest, as for a user.
     """
@@ -91,21 +91,21 @@ def ingest_small(place: Path, *, own_pool: bool = False, **settings: Any) -> str
 
 @pytest.fixture(scope="session")
 def ingest(tiny_model: Path, tiny_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Ingest:
-    """`ingest_small` of the tiny model on the reviews, unless others are given."""
+    """`ingest_small` of the tiny model on the reviews, unless another model or other data are given."""
     ingest = partial(ingest_small, model=tiny_model, data=tiny_data)
-    if "PYTEST_XDIST_WORKER" in os.environ:  # of several processes one compiles what numba compiles, the others wait
+    if "PYTEST_XDIST_WORKER" in os.environ:  # one process compiles by numba, the others wait
         made_once(tmp_path_factory, "plain", ingest)
     return ingest
 
 
 def _run(settings: Settings, limits: Limits = USUAL) -> None:
-    """Fits run in a thread: a process of their own would import for seconds what fits."""
+    """Run an ingest with its fits in a thread: a process of their own would import for seconds."""
     with ThreadPoolExecutor(1) as fits, fits_on(fits, workers=1):
         pipeline.run(settings, limits)
 
 
 def ingest_without(stage: str, ingest: Ingest, place: Path, **settings: Any) -> str:
-    """A store made by a Headscape that knew no such stage, by the name of what the stage writes."""
+    """Make a store as a Headscape without this stage would; `stage` is the name of what the stage writes."""
     name = store.open_corpus(ingest(place, **settings)).name
     with rewritten(place) as writer:
         writer.delete(f"models/{name}/{stage}")
@@ -114,7 +114,7 @@ def ingest_without(stage: str, ingest: Ingest, place: Path, **settings: Any) -> 
 
 @contextmanager
 def rewritten(place: str | Path) -> Iterator[Writer]:
-    """A store into which a test writes what another version of Headscape would have left there."""
+    """A writer of a store, for what another version of Headscape would have left there; published at the end."""
     with open_writer(str(place)) as writer:
         yield writer
         writer.commit("rewritten")
@@ -123,25 +123,25 @@ def rewritten(place: str | Path) -> Iterator[Writer]:
 
 @pytest.fixture(scope="session")
 def tiny_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
-    """With the feature points of the sample and of a review."""
+    """A store of the tiny model, with the feature points of the sample and of a review."""
     return str(made_once(tmp_path_factory, "tiny", partial(ingest, **FEATURES)))
 
 
 @pytest.fixture(scope="session")
 def plain_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
-    """What `ingest` makes in one go of its own settings: what another way to the same end is compared with."""
+    """A store that `ingest` makes in one go with its default settings; tests compare stores made in other ways with it."""
     return str(made_once(tmp_path_factory, "plain", ingest))
 
 
 @pytest.fixture(scope="session")
 def rich_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
-    """A store with several pictures. It takes a process that imports and compiles UMAP: tests of neighbours look here."""
+    """A store with every kind of picture, for tests of neighbours. A process imports and compiles UMAP for it."""
     return str(made_once(tmp_path_factory, "rich", partial(ingest, views=",".join(RICH_VIEWS), **FEATURES)))
 
 
 @pytest.fixture(scope="session")
 def default_store(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The embedded model on a few of the embedded reviews, with the picture that is made first; probes would take half a minute."""
+    """A store of the embedded model on a few embedded reviews, with the first picture; without probes, which take half a minute."""
     chosen: dict[str, Any] = {"sentences": DEFAULT_SENTENCES, "dtype": "float32", "views": VIEW, "probes": "none"}
 
     def make(place: Path) -> None:
@@ -154,14 +154,14 @@ def default_store(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def _few_reviews(read: Callable[[Data], Table], data: Data) -> Table:
-    """Every so many-th row: negative reviews come first."""
+    """`DEFAULT_REVIEWS` rows at equal distances: negative reviews come first in the table."""
     table = read(data)
     return replace(table, columns=table.columns[:: len(table) // DEFAULT_REVIEWS])
 
 
 @pytest.fixture(scope="session")
 def any_store(any_model: Path, tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
-    """Of each of the random models."""
+    """A store of each of the random models."""
     return _of_model(any_model, tmp_path_factory, ingest)
 
 
@@ -176,20 +176,20 @@ def _of_model(model: Path, factory: pytest.TempPathFactory, ingest: Ingest) -> s
 
 @pytest.fixture(scope="session")
 def few_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
-    """Of ten sentences, without feature points."""
+    """A store of ten sentences, without feature points."""
     return str(made_once(tmp_path_factory, "few", partial(ingest, sentences=10)))
 
 
 @pytest.fixture(scope="session")
 def bank_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
-    """Of a small treebank, with its words and relations."""
+    """A store of a small treebank, with its words and relations."""
     bank = made_once(tmp_path_factory, "bank.conllu", write_treebank)
     return str(made_once(tmp_path_factory, "bank", partial(ingest, data=bank, annotate="auto")))
 
 
 @pytest.fixture(scope="session")
 def roles_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
-    """Of the same treebank, with rules and roles of the heads, without probes."""
+    """A store of the small treebank, with rules and roles of the heads, without probes."""
     bank = made_once(tmp_path_factory, "bank.conllu", write_treebank)
     return str(
         made_once(tmp_path_factory, "roles", partial(ingest, data=bank, annotate="auto", probes="none", **RULES))
@@ -198,14 +198,14 @@ def roles_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str
 
 @pytest.fixture(scope="session")
 def chains_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
-    """Of passages with chains of mentions."""
+    """A store of passages with chains of mentions."""
     chains = made_once(tmp_path_factory, "chains.conll", write_chains)
     return str(made_once(tmp_path_factory, "chains", partial(ingest, data=chains, annotate="auto")))
 
 
 @pytest.fixture(scope="session")
 def gap_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
-    """Of a table like that of GAP."""
+    """A store of a table in the format of GAP."""
     gap = made_once(tmp_path_factory, "gap.tsv", write_gap)
     return str(made_once(tmp_path_factory, "gap", partial(ingest, data=gap, annotate="auto")))
 
@@ -217,19 +217,19 @@ def bank_corpus(bank_store: str) -> store.Corpus:
 
 @pytest.fixture
 def few(few_store: str, tmp_path: Path) -> str:
-    """As above, to be written to."""
+    """A copy of `few_store`, which a test may write to."""
     return str(shutil.copytree(few_store, tmp_path / "few"))
 
 
 @pytest.fixture(scope="session")
 def tiny_corpus(tiny_store: str) -> store.Corpus:
-    """Opened once: a snapshot never changes, and hundreds of tests read the same arrays."""
+    """The corpus of `tiny_store`, opened once: a snapshot never changes, and hundreds of tests read its arrays."""
     return store.open_corpus(tiny_store)
 
 
 @pytest.fixture
 def without_reach(tiny_store: str, tmp_path: Path) -> str:
-    """A store whose context mixing was made before there were reaches."""
+    """A copy of `tiny_store` whose context mixing has no reaches, as before the format had them."""
     place = str(shutil.copytree(tiny_store, tmp_path / "store"))
     with rewritten(place) as writer:
         group = writer.group(f"models/{store.open_corpus(place).name}/mixing")
@@ -241,7 +241,7 @@ def without_reach(tiny_store: str, tmp_path: Path) -> str:
 
 @pytest.fixture(scope="session")
 def two_views(ingest: Ingest, genre_data: Path, tmp_path_factory: pytest.TempPathFactory) -> store.Corpus:
-    """Pictures in two and in three dimensions, with a column of the data."""
+    """A corpus with pictures in two and in three dimensions, and a column of the data."""
     make = partial(ingest, data=genre_data, views="pca-exact-2d,pca-exact-3d")
     return store.open_corpus(str(made_once(tmp_path_factory, "two_views", make)))
 
@@ -264,7 +264,7 @@ def copy(three: str, tmp_path: Path) -> str:
 
 @pytest.fixture(scope="session")
 def read_arrays() -> Callable[[str], dict[str, np.ndarray]]:
-    """Every array of what is published, by its path, read by icechunk and zarr alone."""
+    """A reader of every published array of a store, by its path, with icechunk and zarr alone."""
 
     def read(url: str) -> dict[str, np.ndarray]:
         repository = icechunk.Repository.open(icechunk.local_filesystem_storage(url))
@@ -277,7 +277,7 @@ def read_arrays() -> Callable[[str], dict[str, np.ndarray]]:
 
 @pytest.fixture(scope="session")
 def commits() -> Callable[[str], list[str]]:
-    """Messages of everything ever committed to a store, oldest first."""
+    """A reader of the messages of all commits of a store, oldest first."""
 
     def read(url: str) -> list[str]:
         repository = icechunk.Repository.open(icechunk.local_filesystem_storage(url))

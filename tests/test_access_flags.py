@@ -1,4 +1,4 @@
-"""Flags on access: what fits, and one sentence on what does not."""
+"""Flags on access: which flags fit together, and the one sentence on those that do not."""
 
 import argparse
 import re

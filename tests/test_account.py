@@ -1,4 +1,4 @@
-"""The page of an account: tokens that somebody with a session makes, and the end of all of them."""
+"""The account page: a signed-in person makes tokens, and ends all of them."""
 
 import json
 import logging

@@ -124,7 +124,7 @@ def test_an_error_ends_the_turn() -> None:
 
 
 class FullDisk(Meter):
-    """Whose file cannot be written."""
+    """A meter whose file cannot be written."""
 
     def joined(self, queue: str) -> None:  # noqa: ARG002
         raise OSError(ENOSPC, "No space left on device")

@@ -1,4 +1,4 @@
-"""Which wordpieces stand for a word, by characters."""
+"""Alignment of words and wordpieces, by their characters."""
 
 import numpy as np
 import pytest

@@ -67,7 +67,7 @@ def test_a_strangers_name_reads_nothing(path: str, client: FlaskClient) -> None:
 
 
 def test_a_request_without_a_host_is_answered(client: FlaskClient) -> None:
-    """Old probes of load balancers send none; every browser does."""
+    """Old probes of load balancers send no host name; every browser sends one."""
     assert client.get("/_healthz", environ_overrides={"HTTP_HOST": None}).status_code == 200
 
 

@@ -1,4 +1,4 @@
-"""Words from a spaCy pipeline and from a treebank: what is kept, what is said, and what grows."""
+"""Words from a spaCy pipeline and from a treebank: the stored words, the messages, and growth."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -124,7 +124,7 @@ def test_a_second_ingest_has_nothing_to_do(
     chains_store: str, ingest: Ingest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = write_chains(tmp_path / "chains.conll")
-    ingest(Path(chains_store), data=data, annotate="auto")  # writes down where the data is now
+    ingest(Path(chains_store), data=data, annotate="auto")  # records the new path of the data
     capsys.readouterr()
     ingest(Path(chains_store), data=data, annotate="auto")
     assert "Nothing to do" in capsys.readouterr().out

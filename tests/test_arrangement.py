@@ -1,4 +1,4 @@
-"""Which heads page Heads shows, and in which order."""
+"""The heads that page Heads shows, and their order."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ HEAD_LABELS = xr.DataArray(LABELS, dims=("layer", "head"), name="head_label")
 
 @pytest.fixture
 def labelled(tiny_store: str) -> Corpus:
-    """Heads of which two are labelled previous, one broad."""
+    """A corpus in which two heads are labelled previous, and one broad."""
     corpus = open_corpus(tiny_store)
     corpus.head_labels = HEAD_LABELS
     return corpus

@@ -26,7 +26,7 @@ def test_sorted_panels_are_repainted_with_names_and_values_keys_and_clicks_go_by
 
 
 def is_repainted(page: Page) -> None:
-    """In the order by entropy, without fetching the points."""
+    """The panels are painted again in the order by entropy, and no points are fetched again."""
     before, fetched = picture(page), []
 
     def note(request: Request) -> None:
@@ -47,13 +47,13 @@ def says_names_and_values(page: Page, ranked: list[str]) -> None:
 
 
 def placed(title: object) -> tuple[float, float]:
-    """From top to bottom, in a row from left to right."""
+    """Sort key of a panel title: from top to bottom, within a row from left to right."""
     box = title.bounding_box()  # type: ignore[attr-defined]
     return box["y"], box["x"]
 
 
 def goes_by_the_shown_order(page: Page, ranked: list[str]) -> None:
-    """By keys and clicks, to a head and back."""
+    """Keys and clicks follow the shown order; a click opens a head, and Backspace leads back."""
     page.locator(".frame").focus()
     said = page.locator(".points .announcement[aria-live]")
     page.keyboard.press("ArrowLeft")

@@ -1,4 +1,4 @@
-"""The arrays of a group; shards written past zarr's pipeline are read by zarr, and are what zarr would have written."""
+"""The arrays of a group; shards written past zarr's pipeline are read by zarr, and equal the shards that zarr would write."""
 
 from collections.abc import Iterator
 
@@ -77,7 +77,7 @@ NUMBERS = {"numbers": Array(("token",), "int64", (4,), "numbers of tokens")}
 
 @pytest.fixture
 def group() -> zarr.Group:
-    """With eight numbers."""
+    """A group of arrays for eight tokens."""
     group = zarr.create_group(MemoryStore())
     create_arrays(group, NUMBERS, {"token": 8})
     return group

@@ -22,7 +22,7 @@ INTEGERS = [getattr(pa, f"{sign}int{bits}")() for sign in ("", "u") for bits in 
 DECIMALS = [pa.decimal32(5, 2), pa.decimal64(12), pa.decimal128(38, -5), pa.decimal128(38, 38), pa.decimal256(76, 3)]
 TIMES = [pa.date32(), pa.date64(), pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns"), pa.duration("s")]
 TIMESTAMPS = [*(pa.timestamp(unit) for unit in ("s", "ms", "ns")), *(pa.timestamp("us", zone) for zone in ZONES)]
-#: Whose values are so many bits: any bits are a value.
+#: Types of a fixed number of bits: any bits are a value.
 FIXED = [*INTEGERS, pa.float16(), pa.float32(), pa.float64(), *DECIMALS, *TIMES, *TIMESTAMPS, pa.month_day_nano_interval()]  # fmt: skip
 STRINGS = [pa.string(), pa.large_string(), pa.string_view()]
 BYTES = [pa.binary(), pa.large_binary(), pa.binary_view(), pa.binary(3)]
@@ -38,7 +38,7 @@ ELSEWHERE = {pa.lib.Type_INTERVAL_MONTHS, pa.lib.Type_INTERVAL_DAY_TIME}
 
 
 def column_of(kind: pa.DataType, content: bytes) -> pa.Array:
-    """Four values of this type that are made of these 128 bytes; of types that are refused unseen, four times nothing."""
+    """Four values of a type, made of these 128 bytes; four nulls where the type is refused before its values are read."""
     if kind in FIXED:
         return pa.Array.from_buffers(kind, ROWS, [None, pa.py_buffer(content)])
     parts = pa.array([content[start : start + 3] for start in range(0, 3 * ROWS, 3)], pa.binary())
@@ -59,12 +59,12 @@ def column_of(kind: pa.DataType, content: bytes) -> pa.Array:
 
 
 def examples(kind: pa.DataType) -> int:
-    """How often a type is tried: once where its values make no difference."""
+    """Number of examples of a type: one where its values make no difference."""
     return 8 if kind in FIXED or kind in STRINGS or kind in ENCODED else 1
 
 
 def in_parquet(table: pa.Table) -> bytes | None:
-    """A Parquet file of this table; None where Parquet has no such type."""
+    """Bytes of a Parquet file of the table; None where Parquet lacks one of its types."""
     sink = io.BytesIO()
     try:
         pq.write_table(table, sink)

@@ -68,7 +68,7 @@ def test_an_attempt_that_another_process_counts_late_is_one_more(
 ) -> None:
     clock(1)
     attempts.incr("a", 60)
-    clock(0)  # the other process looked at the clock before and waited for the file
+    clock(0)  # the other process read the clock first, and then waited for the file
     assert attempts.incr("a", 60) == 2
 
 
@@ -96,7 +96,7 @@ def statuses(server: Flask, names: list[str], addresses: list[str], browser: Fla
 
 
 def signs_in(browser: FlaskClient, address: str) -> int:
-    """The status of the answer to ada's right password."""
+    """The status of the answer when ada signs in with the right password."""
     form = {"name": "ada", "password": PASSWORD}
     return browser.post("/login", data=form, environ_overrides={"REMOTE_ADDR": address}).status_code
 

@@ -123,7 +123,7 @@ def test_value_norm_of_a_zero_value_is_zero(make: Any) -> None:
 
 
 def attention_rollout(pattern: Any) -> Any:
-    """Up to every layer, of (layer, head, query_token, key_token)."""
+    """Rollout up to each layer, from patterns (layer, head, query_token, key_token)."""
     return roll_out([layer_matrix("rollout", own) for own in pattern])
 
 
@@ -138,7 +138,7 @@ def test_heads_are_averaged_and_half_of_a_token_stays(make: Any) -> None:
 
 @LIBRARIES
 def test_a_later_layer_mixes_what_the_earlier_has_mixed(make: Any) -> None:
-    """The first layer hands token 0 on to token 1, the second token 1 on to token 2: a quarter of 2 comes from 0."""
+    """Token 1 attends to token 0 in the first layer, token 2 to token 1 in the second: a quarter of token 2 is from token 0."""
     first = [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     second = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]]
     rollout = attention_rollout(make(np.array([[first], [second]])))
@@ -148,7 +148,7 @@ def test_a_later_layer_mixes_what_the_earlier_has_mixed(make: Any) -> None:
 @LIBRARIES
 @pytest.mark.parametrize("tokens", [1, 2, 7])
 def test_uniform_attention_leaves_a_half_of_itself_a_layer(make: Any, tokens: int) -> None:
-    """With W = U (all 1/n), U U = U, so that A^l = 2^-l I + (1 - 2^-l) U."""
+    """For W = U (all entries 1/n), U U = U, so that A^l = 2^-l I + (1 - 2^-l) U."""
     rollout = attention_rollout(make(np.full((5, 3, tokens, tokens), 1 / tokens)))
     for layer, mixed in enumerate(np.asarray(rollout), start=1):
         expected = 0.5**layer * np.eye(tokens) + (1 - 0.5**layer) / tokens
@@ -218,6 +218,6 @@ def test_merging_is_a_product_with_who_belongs_to_whom(sizes: list[int], seed: i
 
 
 def split(sizes: list[int]) -> Groups:
-    """Words of these numbers of wordpieces, one after the other."""
+    """Words with these numbers of wordpieces, one after the other."""
     ends = np.cumsum(sizes).tolist()
     return [tuple(range(end - size, end)) for size, end in zip(sizes, ends, strict=True)]

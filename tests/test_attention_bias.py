@@ -1,6 +1,6 @@
-"""What models add to their logits: by hand, by blocks of queries, in the store, and where keys are not seen.
+"""Numbers that models add to their logits: by hand, by blocks of queries, in the store, and where keys are not seen.
 
-Which keys a query sees: the pairs of a sentence are written out and compared.
+For the keys that a query sees, the pairs of a sentence are written out and compared.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What pictures are trained for: the loss against scipy, query by query, and its gradient against torch's own."""
+"""The loss that pictures are trained for: against scipy, query by query, and its gradient against torch's own."""
 
 import math
 
@@ -15,7 +15,7 @@ from ingest.projections.attention_loss import Target, across_sentences, gradient
 from store.kernels.bias import AttentionBias, LayerBias, Mask
 
 TOKENS, CHANNELS = 7, 5
-#: Two heads, three sentences, and which of their tokens are no padding.
+#: Two heads, three sentences, and the mask of their tokens without padding.
 HEADS, SENTENCES = 2, 3
 REAL = np.arange(TOKENS) < np.array([[7], [4], [2]])
 
@@ -28,12 +28,12 @@ def vectors() -> np.ndarray:
 
 @pytest.fixture
 def places() -> np.ndarray:
-    """(role, token, component)."""
+    """Random places (role, token, component)."""
     return np.random.default_rng(1).standard_normal((2, TOKENS, 2)).astype(np.float32)
 
 
 def loss(target: Target, query: Tensor, key: Tensor) -> Tensor:
-    """The loss of places (..., token, component), whose gradient the module computes."""
+    """The loss of places (..., token, component) by torch: the module computes its gradient."""
     square = squared_distance(query, key)
     hidden = torch.zeros_like(square, dtype=torch.bool) if target.hidden is None else target.hidden
     shown = torch.log_softmax((-square).masked_fill(hidden, -1e9), -1)
@@ -52,7 +52,7 @@ def weights_by_hand(logits: np.ndarray) -> np.ndarray:
 
 
 def loss_by_hand(query: np.ndarray, key: np.ndarray, query_place: np.ndarray, key_place: np.ndarray) -> np.ndarray:
-    """All three parts for every query."""
+    """The loss of every query, from its three parts written out."""
     logits = query.astype(np.float64) @ key.T / np.sqrt(CHANNELS)
     shown = log_softmax(-(cdist(query_place, key_place) ** 2), axis=-1)
     nearest = (rankdata(-logits, axis=-1) <= 3) / 3
@@ -65,7 +65,7 @@ def loss_by_hand(query: np.ndarray, key: np.ndarray, query_place: np.ndarray, ke
 
 
 def tensors_of(arrays: np.ndarray) -> list[Tensor]:
-    """With leading dims head and sentence, 1 each."""
+    """Tensors with two leading dims of size 1: head and sentence."""
     return [torch.from_numpy(array)[None, None] for array in arrays]
 
 
@@ -154,7 +154,7 @@ def test_keys_that_a_query_does_not_see_are_no_part_of_its_target(vectors: np.nd
 
 @pytest.mark.parametrize("bias", [LayerBias(Mask(causal=True)), LayerBias(Mask(window=1))])
 def test_keys_that_a_query_does_not_see_share_the_mean_of_the_last_ranks(bias: LayerBias, vectors: np.ndarray) -> None:
-    """In sentences with and without padding, which has no rank."""
+    """Sentences have padding or none; padding has no rank."""
     query, key = (torch.from_numpy(np.stack([each] * SENTENCES))[None] for each in vectors)
     order = in_sentence(query, key, torch.from_numpy(REAL), AttentionBias([bias])).order
     assert order is not None

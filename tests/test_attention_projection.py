@@ -28,7 +28,7 @@ Trained = dict[str, np.ndarray]
 
 @pytest.fixture(autouse=True)
 def fits_in_a_thread() -> Iterator[None]:
-    """A process of their own would import for seconds what fits."""
+    """Fits run in a thread: a new process would need seconds for its imports."""
     with ThreadPoolExecutor(1) as fits, fits_on(fits, workers=1):
         yield
 
@@ -64,13 +64,13 @@ def random_networks(components: int) -> Networks:
 
 
 def places_of(network: Trained, vectors: np.ndarray) -> np.ndarray:
-    """(role, head, token, component)."""
+    """Places by a network (role, head, token, component)."""
     own = [{name: array[:, role] for name, array in network.items()} for role in range(2)]
     return np.stack([place_by_network(both_roles, **weights) for both_roles, weights in zip(vectors, own, strict=True)])
 
 
 def faithfulness(vectors: np.ndarray, places: np.ndarray) -> float:
-    """Mean Spearman of attention and distance over queries, sentences and heads; -1 is perfect."""
+    """Spearman correlation of attention and distance, mean over queries, sentences and heads; -1 is perfect."""
     correlations = []
     for stop, size in zip(np.cumsum(SIZES), SIZES, strict=True):
         rows = slice(stop - size, stop)
@@ -110,14 +110,14 @@ def test_training_beats_principal_components_and_a_random_start(vectors: np.ndar
 
 
 def test_what_was_trained_holds_for_tokens_it_has_not_seen(network: Trained) -> None:
-    """Trained on noise: whatever holds for other noise has been learnt from dot products."""
+    """The network was trained on noise: what holds for other noise was learnt from dot products."""
     unseen = random_vectors(seed=1)
     assert faithfulness(unseen, places_of(network, unseen)) < -0.4
 
 
 @pytest.mark.parametrize("components", [2, 3])
 def test_the_first_layer_takes_over_the_standardisation(components: int, vectors: np.ndarray) -> None:
-    """The network of raw vectors against that of standardised ones."""
+    """A network for raw vectors places them where the network for standardised vectors does."""
     tensors = torch.from_numpy(vectors).transpose(0, 1)
     mean, spread = tensors.mean(dim=2, keepdim=True), tensors.std(dim=2, keepdim=True)
     weights = random_networks(components).weights
@@ -139,7 +139,7 @@ def swish(value: float) -> float:
 
 
 def test_a_network_by_hand() -> None:
-    """One channel, one unit a layer: x * 3 + 1 goes through swish, times 4 minus 2 through another, then times 2 and minus 5."""
+    """A network of one channel and one unit a layer: 3 x + 1, swish, times 4 minus 2, swish, times 2 minus 5."""
     first, second = (np.array(array) for array in ([[3.0]], [1.0])), (np.array(array) for array in ([[2.0]], [-5.0]))
     middle = {"weight_middle": np.array([[4.0]]), "bias_middle": np.array([-2.0])}
     expected = 2 * swish(4 * swish(3 * 0.5 + 1) - 2) - 5
@@ -147,7 +147,7 @@ def test_a_network_by_hand() -> None:
 
 
 def test_a_network_of_an_earlier_version_by_hand() -> None:
-    """One hidden layer: x * 3 + 1 goes through swish, then times 2 and minus 5."""
+    """A network with a single hidden layer: 3 x + 1, swish, times 2 minus 5."""
     placed = place_by_network(np.array([[0.5]]), *(np.array(array) for array in ([[3.0]], [1.0], [[2.0]], [-5.0])))
     assert placed == pytest.approx(2 * swish(3 * 0.5 + 1) - 5)
 

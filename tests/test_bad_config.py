@@ -1,4 +1,4 @@
-"""A config.json with anything in it: a BERT is built from its checked fields, or its field is named."""
+"""A config.json with any content: a BERT is built from its checked fields, or the bad field is named."""
 
 import json
 from collections.abc import Callable

@@ -81,7 +81,7 @@ def test_text_of_ten_thousand_words_is_cut_and_counted(ingest: Ingest, tmp_path:
 
 
 def test_only_sentences_of_the_store_are_counted_as_cut(ingest: Ingest, tmp_path: Path) -> None:
-    """A budget of tokens tokenizes more than it takes."""
+    """With a budget of tokens, more sentences are tokenized than the store takes."""
     (tmp_path / "long.txt").write_text("".join(f"film {chr(97 + n)} {'long ' * 30}\n" for n in range(20)))
     corpus = store.open_corpus(ingest(tmp_path / "store", data=tmp_path / "long.txt", tokens=50))
     assert corpus.n_sentences == corpus.corpus_attributes["truncated"] == 2
@@ -129,7 +129,7 @@ def fail(error: Exception) -> None:
 
 
 def test_a_mistake_in_the_program_is_not_hidden() -> None:
-    """Only what a person can mend becomes a sentence."""
+    """Only an error that a person can mend becomes a sentence."""
     with pytest.raises(ZeroDivisionError):
         exit_status(partial(fail, ZeroDivisionError()), name="ingest")
 
@@ -148,7 +148,7 @@ def test_settings_are_checked_wherever_they_are_made() -> None:
 
 
 def test_an_unreachable_hub_is_reported() -> None:
-    """Every test is offline."""
+    """Every test is offline: the hub is out of reach."""
     with pytest.raises(
         IngestError, match=r"neither a local file nor in the cache, and the hub cannot be reached .* Give --data="
     ):

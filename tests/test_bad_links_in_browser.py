@@ -13,7 +13,7 @@ from tests.browser import Open, drawn, followed, until
 from tests.client import above
 
 SCRIPT = quote("<script>document.title = 'taken'</script>")
-#: Query string -> what the page says of it.
+#: Query strings, each with the page's words on it.
 BAD = {
     f"q={SCRIPT}": "No token matches",
     f"colour={SCRIPT}": "Ignored an invalid parameter: colour=<script>",
@@ -30,7 +30,7 @@ BAD = {
     "token=99999999&role=value&tab=nothing&within=any": "token=99999999 is out of range",
     f"layer=-1&head=1e9&tokens=0&labels=2&size={SCRIPT}": "layer=-1 is out of range",
 }
-#: Nothing is wrong with these, they are only unusual.
+#: Unusual query strings that are right.
 ODD = (
     f"q={quote('дом ☃ 𓀀 ‮')}",
     "q=" + "a" * 7_000,

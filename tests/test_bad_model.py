@@ -50,14 +50,14 @@ def test_a_model_that_is_not_a_bert_is_refused(broken: Path, complaint: Complain
 
 
 def test_a_bert_that_may_not_look_ahead_is_refused(broken: Path, complaint: Complaint) -> None:
-    """Its attention is not the softmax over the whole sentence that the store recomputes."""
+    """The attention of a decoder is not the softmax over the whole sentence that the store recomputes."""
     change_config(broken, is_decoder=True)
     assert "decoder" in complaint(model=broken)
 
 
 @pytest.mark.parametrize("kind", ["relative_key", "relative_key_query"])
 def test_a_bert_with_relative_positions_is_refused(kind: str, broken: Path) -> None:
-    """transformers would leave them out, and every pattern would be another model's."""
+    """transformers would leave the relative positions out, and every pattern would be another model's."""
     change_config(broken, position_embedding_type=kind)
     with pytest.raises(IngestError, match=r"broken has relative positions .* Give a BERT"):
         find_checkpoint(str(broken))
@@ -107,7 +107,7 @@ def test_weights_of_another_shape_are_refused(broken: Path, complaint: Complaint
 
 
 def test_weights_that_lack_a_layer_are_refused(broken: Path, complaint: Complaint) -> None:
-    """transformers would fill them with random numbers, and nobody would know."""
+    """transformers would fill the layer with random numbers without a word."""
     save_file({"other": torch.zeros(3)}, broken / "model.safetensors", metadata={"format": "pt"})
     assert "cannot be loaded as a BERT" in complaint(model=broken)
 
@@ -125,7 +125,7 @@ def test_weights_of_layers_that_transformers_would_leave_out_are_refused(
 
 
 def test_heads_of_training_a_pooler_and_numbers_of_positions_may_be_left_out(tmp_path: Path) -> None:
-    """As published BERTs have them."""
+    """Published BERTs have these weights."""
     model = save_model(tmp_path / "pretrained", architecture="BertForPreTraining")
     add_weights(model, {"bert.embeddings.position_ids": torch.arange(128)[None]})
     loaded = load_model(find_checkpoint(str(model)), "BertModel", add_pooling_layer=False)
@@ -215,7 +215,7 @@ def test_a_model_of_the_hub_without_weights_is_refused(tiny_model: Path, hub: Pa
 
 @pytest.fixture
 def cached(tiny_model: Path, model_hub: ModelHub) -> Path:
-    """A folder of the cache with the only model that there is; the hub is out of reach."""
+    """The folder of the only model in the cache; the hub is out of reach."""
     model_hub.is_reached = False
     return Path(shutil.copytree(tiny_model, model_hub.cache / COMMIT))
 

@@ -65,7 +65,7 @@ def test_a_file_is_no_place_for_a_store(place: str, tmp_path: Path, complaint: C
 
 
 def test_an_object_storage_that_refuses_is_reported(tmp_path: Path, complaint: Complaint) -> None:
-    """icechunk refuses a place that holds something else as one without access."""
+    """icechunk refuses a place with other files by the same error as a place without access."""
     (tmp_path / "store" / "refs").mkdir(parents=True)
     (tmp_path / "store" / "snapshots").write_text("no folder")
     assert f"The store at {tmp_path / 'store'} cannot be opened" in complaint()

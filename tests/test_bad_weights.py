@@ -45,7 +45,7 @@ def test_queries_beyond_float16_are_refused_by_layer(broken: Path, complaint: Co
 
 
 def test_a_value_norm_beyond_float16_is_refused_by_layer() -> None:
-    """Of the second token of a block; what follows the tokens is padding."""
+    """The norm is that of the second token of a block; padding follows the tokens."""
     norms = np.full((2, 3, 4), np.nan, np.float16)
     norms[..., :2] = 1
     _check_finite({"value_norm": norms}, 2)
@@ -71,7 +71,7 @@ def test_points_that_are_all_one_are_placed_at_one_place(kind: str) -> None:
 
 
 class Hostile:
-    """Unpickled, it would make a file."""
+    """An object that makes a file when it is unpickled."""
 
     def __init__(self, trace: Path) -> None:
         self.trace = trace

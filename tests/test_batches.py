@@ -1,4 +1,4 @@
-"""Sentences of like length in one forward pass."""
+"""Batches: sentences of similar length in one forward pass."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""Benchmarks measure what the product runs. That all of them call what is there is shown by their types (`make lint`)."""
+"""Benchmarks measure what the product runs. Their types show that every function they call exists (`make lint`)."""
 
 import os
 import re
@@ -43,7 +43,7 @@ def settings(tiny_model: Path, tiny_data: Path) -> Settings:
 
 @pytest.fixture
 def shares(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shares]:
-    """Of every block that is encoded from now on: streams, threads of torch before it, tokens of a batch."""
+    """Streams, threads of torch and tokens of a batch, noted for every block that is encoded from now on."""
     shares: Shares = set()
     encode = Encoder.encode
 

@@ -1,4 +1,4 @@
-"""What the hooks catch is what transformers' own modules work with."""
+"""The hooks catch the vectors that transformers' own modules work with."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -36,7 +36,7 @@ def reference(any_family: Path, eager: Callable[[Path], Any]) -> Any:
 
 @pytest.fixture(scope="module")
 def hidden(reference: Any) -> list[Tensor]:
-    """What every layer is given, said by transformers itself in float64."""
+    """Input of every layer, from transformers itself in float64."""
     with torch.inference_mode():
         return list(reference(TOKENS, REAL.long(), output_hidden_states=True).hidden_states)
 
@@ -112,7 +112,7 @@ def test_auto_takes_a_device_that_is_there_and_the_dtype_that_suits_it() -> None
 def test_a_gpu_computes_in_the_sixteen_bits_it_multiplies_in(
     able: bool, dtype: torch.dtype, precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Older ones emulate bfloat16, as the question without emulation tells."""
+    """Older GPUs emulate bfloat16: torch's question excludes emulation to tell them."""
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: able or including_emulation)
     cuda = torch.device("cuda")
     assert (find_dtype("auto", cuda), find_precision(cuda)) == (dtype, precision)

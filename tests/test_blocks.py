@@ -1,4 +1,4 @@
-"""Which sentences stand in which block of the token axis."""
+"""Blocks of the token axis and the sentences in them."""
 
 import numpy as np
 import pytest
@@ -98,7 +98,7 @@ def test_content_hash_does_not_depend_on_the_order_of_the_identity_or_the_memory
 
 
 def test_content_hash_has_a_value_that_never_changes() -> None:
-    """Stores on disk hold these. It is blake2b-64 of '{"a": 1}' and the array's bytes, computed by hashlib alone."""
+    """Stores on disk hold such hashes. The value is blake2b-64 of '{"a": 1}' and the array's bytes, by hashlib alone."""
     assert content_hash({"a": 1}, np.arange(3, dtype=np.int32)) == 0xC78E7E128642701F
 
 

@@ -12,12 +12,12 @@ ROWS = np.array([False, True, True, False, True, False])
 
 
 def replicates() -> Replicates:
-    """Of one source, statistic, layer and head."""
+    """Replicates of one source, statistic, layer and head."""
     return Replicates(sources=1, statistics=1, layers=1, heads=1)
 
 
 def add(into: Replicates, means: np.ndarray, counts: np.ndarray) -> None:
-    """Sentences of one row each with these means."""
+    """Add sentences of one row each with these means."""
     segments = find_segments(np.ones(len(means), bool), np.ones(len(means), int))
     into.count(0, segments, counts)
     into.add(0, 0, segments.means(means[None, None]), counts)
@@ -31,7 +31,7 @@ def interval(means: np.ndarray, *, seed: int = 0) -> np.ndarray:
 
 @pytest.fixture
 def skewed() -> np.ndarray:
-    """Means of 800 sentences, of which few are large, as of attention to [SEP]."""
+    """Means of 800 sentences, few of them large, as means of attention to [SEP] are."""
     return np.random.default_rng(0).beta(0.5, 3, 800)
 
 

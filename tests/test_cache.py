@@ -26,7 +26,7 @@ def kilobytes(count: int) -> Callable[[], bytes]:
 
 
 def read_at_once(read: Callable[[], object]) -> list[object]:
-    """What eight threads read that begin together."""
+    """Results of eight threads that begin to read at the same time."""
     begin = threading.Barrier(8)
     with ThreadPoolExecutor(8) as pool:
         return [result.result() for result in [pool.submit(lambda: (begin.wait(), read())[1]) for _ in range(8)]]
@@ -78,7 +78,7 @@ def test_threads_share_one_computation(size: int) -> None:
 
 
 def second_answer(first_error: Exception) -> object:
-    """What a second reader gets who waits while the computation for the first one fails with an error."""
+    """The result of a second reader who waits while the computation for the first reader fails with an error."""
     cache, owner, began, go_on = Cache(10_000), Owner(), threading.Event(), threading.Event()
 
     def fail() -> int:

@@ -15,7 +15,7 @@ from tests.components import components, deferred_content
 
 #: Characters of a line of captions at 1440 pixels.
 LINE = 140
-#: A hyphen where a minus should stand.
+#: A hyphen in place of a minus.
 HYPHENATED = re.compile(r"(?<![\w/-])-\d|\b[A-Z] - [A-Z]\b|query - key|key - query")
 
 
@@ -50,7 +50,7 @@ def is_caption(node: Any) -> bool:
 
 
 def text(node: Any) -> str:
-    """What is to be read of a component; the letter of an (i) is not, nor what a keyboard reaches of a chart's legend."""
+    """The visible text of a component, without the letter of an (i) and the keyboard's buttons of a chart's legend."""
     written = (str(each) for each in components(node) if isinstance(each, str | int))
     return "".join(each for each in written if each != "i" and not each.startswith("Only ")).strip()
 

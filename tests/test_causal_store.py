@@ -37,7 +37,7 @@ def corpus(causal_store: str) -> Corpus:
 
 
 def test_published_pages_call_the_first_token_by_no_name_that_it_has_not(causal_store: str, tmp_path: Path) -> None:
-    """Also in what a script draws, in the list of kinds and where a dot of the map says what it is."""
+    """The names are searched in the drawings of scripts, in the list of kinds and in the dots of the map too."""
     assert main([causal_store, f"--out={tmp_path / 'site'}", "--sentences=1", "--tokens=40"]) == 0
     pages = {path.name: path.read_text("utf-8") for path in (tmp_path / "site").rglob("*.html")}
     assert [name for name, text in pages.items() if "[CLS]" in text or "[SEP]" in text] == []
@@ -139,7 +139,7 @@ def test_programs_are_refused_a_comparison_where_both_models_see_no_later_token(
 
 
 def test_programs_are_told_the_statistics_that_say_something_of_a_model(causal_store: str, corpus: Corpus) -> None:
-    """A card of a head has as many, in the same order."""
+    """A card of a head has as many statistics."""
     tools = StoreTools(ServedStore(causal_store))
     listed = {each.name: each for each in tools.list_statistics(corpus.name)}
     assert STATISTICS.keys() - listed.keys() == {"to_sep", "norm_to_sep", "to_next"}

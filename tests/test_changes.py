@@ -1,4 +1,4 @@
-"""`store.describe`: what changed between two snapshots."""
+"""`store.describe`: the changes between two snapshots."""
 
 import numpy as np
 import pytest

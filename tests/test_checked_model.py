@@ -1,4 +1,4 @@
-"""What `headscape check-model` says of the head that a model was trained with, and of counts of 1."""
+"""`headscape check-model`: its lines on the head that a model was trained with, and on counts of 1."""
 
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from tests.family_models import save_family
 from tests.tiny_models import save_model
 
 NONE = "none: head importance does not apply"
-#: A head with the name of a classifier's, and a classifier with one answer.
+#: Models with a head that has the name of a classifier's head, and with a classifier of a single answer.
 OTHERS = {
     "multiple choice": partial(save_model, architecture="BertForMultipleChoice"),
     "regression": partial(save_model, architecture="BertForSequenceClassification", labels=("score",)),
@@ -23,7 +23,7 @@ OTHERS = {
 
 
 def told_of(model: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
-    """The lines of the check by what they are of."""
+    """The lines of the check, by their subject."""
     assert headscape(["check-model", str(model)]) == 0
     return {line[:22].strip(): line[23:] for line in capsys.readouterr().out.splitlines()}
 

@@ -1,4 +1,4 @@
-"""What a picture is coloured by, its sizes, labels and view: chosen in a browser, kept in the link."""
+"""Colours, sizes, labels and view of a picture: chosen in a browser, kept in the link."""
 
 import re
 
@@ -31,7 +31,7 @@ COLOURS = {
     "entropy": "attention entropy",
     "data.genre": "genre",
 }
-#: What a link can say of the picture of a head.
+#: All fields that a link can have on the picture of a head.
 EVERY_FIELD = (
     "layer=1&head=1&tokens=200&view=pca-raw-2d&colour=entropy&size=norm&labels=1&q=film&within=prefix&where=position:1..9"
     "&lasso=pca-raw-2d,1,1,0,0,100,100,900,100,900,900,100,900&token=5&role=key&top=3&least=0.01&lines=sentence"
@@ -90,7 +90,7 @@ def test_sizes_labels_and_the_view_are_chosen_and_going_back_undoes_a_choice(hea
 
 
 def chooses_sizes_and_labels(head: Page) -> None:
-    """By the norm; labels are drawn and taken away."""
+    """The points get sizes by their norm; labels are drawn and taken away."""
     before = picture(head)
     with followed(head), head.expect_response(re.compile("/colours/norm/1/0.bin")):
         head.get_by_role("switch", name="size by norm").click()
@@ -109,7 +109,7 @@ def chooses_sizes_and_labels(head: Page) -> None:
 
 
 def chooses_the_view(head: Page) -> None:
-    """By normalisation and dimensions; a step back leads to the view before."""
+    """The view is chosen by dimensions and normalisation; the Back button leads to the view before."""
     for control, option, view in (
         ("Dimensions", "3D", "pca-exact-3d"),
         ("Normalisation", "raw", "pca-raw-2d"),

@@ -1,4 +1,4 @@
-"""Workers of an ingest: the store is the same bit for bit, workers may die, and what is missing is said in one sentence."""
+"""Workers of an ingest: the store is the same bit for bit, workers may die, and one sentence names what is missing."""
 
 import os
 import signal
@@ -34,8 +34,8 @@ pytestmark = pytest.mark.slow
 Ingest = Callable[..., str]
 ReadArrays = Callable[[str], dict[str, np.ndarray]]
 Act = Callable[[], object]
-#: Every kind of work that workers do: blocks, fits that train and that look for neighbours, places, pairs, words, rules, points. The
-#: few sentences begin a third block.
+#: Settings with every kind of work of a worker: blocks, fits that train and fits that look for neighbours, places, pairs, words,
+#: rules, points. The few sentences begin a third block.
 CHOSEN = {
     "sentences": 25,
     "views": "attention-raw-2d,tsne-raw-2d",
@@ -45,7 +45,7 @@ CHOSEN = {
     "attention_steps": 20,
     **RULES,
 }
-#: A scheduler with its worker, which end with its process.
+#: A program with a scheduler and its worker, which end with the process.
 SCHEDULER = """
 import sys
 from distributed import LocalCluster
@@ -55,7 +55,7 @@ if __name__ == "__main__":
         print(cluster.scheduler_address, flush=True)
         sys.stdin.read()
 """
-#: An editable installation would add its modules to another package of the name.
+#: Hides an editable installation, which would add its modules to another package named `ingest`.
 NOT_EDITABLE = """
 import sys
 sys.meta_path = [finder for finder in sys.meta_path if "editable" not in getattr(finder, "__module__", "")]
@@ -71,7 +71,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def expected(
     settings: dict[str, Any], ingest: Ingest, read_arrays: ReadArrays, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, np.ndarray]:
-    """What one process makes."""
+    """Arrays of the store that a single process makes."""
     return read_arrays(ingest(tmp_path_factory.mktemp("alone") / "store", **settings))
 
 
@@ -80,7 +80,7 @@ def start_scheduler(*, workers: int = 1, threads: int = 1) -> tuple[BaseProcess,
     own, other = Pipe()
     process = forks().Process(target=_schedule, args=(other, workers, threads), daemon=True)
     process.start()
-    other.close()  # else a process that ended would be waited for
+    other.close()  # else `recv` would wait for ever once the process has ended
     return process, own.recv()
 
 
@@ -104,7 +104,7 @@ def end(process: BaseProcess) -> None:
 
 @pytest.fixture
 def scheduler(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The address of a scheduler; its workers as the test's parameters say."""
+    """The address of a scheduler; the test's parameters set its workers."""
     process, address = start_scheduler(**getattr(request, "param", {}))
     yield address
     end(process)
@@ -112,7 +112,7 @@ def scheduler(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture
 def foreign_scheduler(tmp_path: Path) -> Iterator[str]:
-    """The address of a scheduler whose worker has another package of the name."""
+    """The address of a scheduler whose worker has another package named `ingest`."""
     other, script = tmp_path / "other", tmp_path / "scheduler.py"
     (other / "ingest").mkdir(parents=True)
     (other / "ingest" / "__init__.py").touch()
@@ -127,7 +127,7 @@ def foreign_scheduler(tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 def at_commits(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Act]], None]:
-    """Does something right after commits whose messages end so, each once."""
+    """A function that sets acts by the ending of a commit's message: each runs once, right after the commit."""
 
     def at_commits(acts: dict[str, Act]) -> None:
         commit, left = Writer.commit, dict(acts)
@@ -182,7 +182,7 @@ def test_after_the_scheduler_was_lost_the_next_ingest_goes_on(
     plain_store: str,
     tmp_path: Path,
 ) -> None:
-    """Its worker, which runs in another folder, finds the store by a relative path."""
+    """The worker of the scheduler runs in another folder, and finds the store by a relative path."""
     process, address = start_scheduler()
     monkeypatch.chdir(tmp_path)
     at_commits({": block 0": lambda: end(process)})

@@ -29,7 +29,7 @@ TEXTS = np.array(["the", "film", "s", ",", "of"], object)
 
 
 def tokens(ids: list[int], positions: list[int], flags: int = 0) -> Any:
-    """Drawn tokens, by hand."""
+    """Drawn tokens, made by hand."""
     columns = {
         "token_id": np.array(ids),
         "position": np.array(positions),

@@ -1,4 +1,4 @@
-"""What points are coloured by: the right values, and codes that the legend explains."""
+"""Colours of points: they have the right values, and codes that the legend explains."""
 
 import struct
 from dataclasses import replace
@@ -27,7 +27,7 @@ def drawn(two_views: Corpus) -> HeadTokens:
 
 @pytest.fixture
 def grid(two_views: Corpus) -> HeadTokens:
-    """As many tokens as in a panel of the grid, which decide what has a colour."""
+    """Tokens of a head, as many as a panel of the grid has: they decide which categories have a colour."""
     return HeadTokens(two_views, grid_tokens(two_views), 1, 0)
 
 

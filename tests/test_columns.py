@@ -28,7 +28,7 @@ REVIEWS = 80
 
 
 def names_of(**columns: Sequence[Any]) -> dict[str, list[str]]:
-    """Columns that are found categorical in a table of these, by their title."""
+    """Names of the columns of a table that are found categorical, by the column's title."""
     return {column.title: column.names for column in find_columns(Table.of(pa.table(columns)), besides=()).categorical}
 
 
@@ -130,7 +130,7 @@ def test_odd_titles_become_names_that_differ() -> None:
 
 @pytest.fixture(scope="module")
 def columns() -> dict[str, Sequence[Any]]:
-    """What a csv of reviews brings; "" is none."""
+    """Columns of a CSV file of reviews; "" is a missing value."""
     number = range(REVIEWS)
     return {
         "Body": [f"Film {at // 26} was {chr(97 + at % 26)}. It was {chr(97 + at % 26)} {at}." for at in number],

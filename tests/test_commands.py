@@ -35,7 +35,7 @@ def test_a_command_runs_in_a_folder_that_has_a_store_of_its_own(command: str, tm
 
 
 def test_the_dashboard_asks_our_store_in_a_folder_that_has_another(tmp_path: Path) -> None:
-    """It does so in a process of its own."""
+    """The dashboard asks in a process of its own."""
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "__init__.py").touch()
     ended = run("-m", "dashboard", "--store", "nothing", "--port", "0", at=tmp_path)
@@ -95,7 +95,7 @@ def test_a_folder_whose_name_is_not_utf_8_is_escaped(
 
 
 def test_a_started_process_imports_our_packages_and_the_standard_library(tmp_path: Path) -> None:
-    """`dashboard` has a folder `statistics`, and so has Python a module."""
+    """`dashboard` has a folder `statistics`, and Python has a module `statistics`."""
     code = "import statistics, store; print(statistics.mean([1, 3]), store.__file__)"
     ended = subprocess.run(
         [sys.executable, "-P", "-c", code], env=environment(), cwd=tmp_path, capture_output=True, text=True, check=False
@@ -118,7 +118,7 @@ def test_a_command_whose_output_nobody_reads_ends_without_a_word(tiny_store: str
 
 
 def made(target: str, *variables: str, shown: str, at: Path) -> str:
-    """What a target of make prints where `shown` is run instead of Python."""
+    """The output of a target of make, where the code `shown` runs instead of Python."""
     show = at / "show"
     show.write_text(f"#!{sys.executable}\nimport sys\n{shown}")
     show.chmod(0o755)
@@ -138,7 +138,7 @@ def test_make_gives_a_name_as_it_was_given(name: str, tmp_path: Path) -> None:
 
 
 def test_make_compare_fine_tunes_between_an_ingest_of_the_model_and_one_of_the_result(tmp_path: Path) -> None:
-    """Of a flag that is given twice the last counts."""
+    """The last value counts of a flag that is given twice."""
     chosen = "model", "data", "first", "epochs", "learning-rate", "max-length", "importance", "out"
     shown = (
         "flags = dict(one[2:].split('=') for one in sys.argv[4:])\n"

@@ -34,7 +34,7 @@ from tests.test_divergence import MAKERS
 
 
 def sentence_means(corpus: Corpus, sentences: int, statistic: str, source: str) -> list[np.ndarray]:
-    """Of every sentence with such rows (layer, head)."""
+    """Mean of a statistic (layer, head) of every sentence that has rows of the source."""
     values = corpus.token_statistic.sel(statistic=statistic).values.astype(np.float64)
     means = []
     for sentence in range(sentences):
@@ -66,7 +66,7 @@ def test_a_difference_is_that_of_the_means_over_sentences(alike: ModelPair, stat
 
 
 def bootstrap(values: np.ndarray, replicates: int) -> np.ndarray:
-    """Efron's: percentiles (2, number) of the means of sentences drawn with replacement from (sentence, number)."""
+    """Efron's bootstrap: percentiles (2, number) of means over sentences drawn with replacement from (sentence, number)."""
     choose = np.random.default_rng(5)
     drawn = (values[choose.integers(0, len(values), len(values))].mean(axis=0) for _ in range(replicates))
     return np.percentile(list(drawn), (2.5, 97.5), axis=0)
@@ -142,7 +142,7 @@ def test_heads_are_ranked_by_how_much_they_changed(alike: ModelPair, by: str) ->
 
 
 def of_scipy(patterns: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """(..., query) of rows smoothed as Clark's."""
+    """Divergences (..., query) by scipy, of rows smoothed as Clark et al. do."""
     own, other = (0.999 * pattern.astype(np.float64) + 0.001 / pattern.shape[-1] for pattern in (patterns, others))
     return np.nan_to_num(jensenshannon(own, other, base=np.e, axis=-1)) ** 2
 

@@ -21,12 +21,12 @@ def both(alike: ModelPair) -> BothFeatures:
 
 
 def vectors(both: BothFeatures, point: str) -> list[np.ndarray]:
-    """Of the tokens that both have (token, feature)."""
+    """Vectors (token, feature) of both models at a point, of the tokens that both have."""
     return [model.feature.sel(point=point).values[: both.tokens].astype(np.float64) for model in (both.own, both.other)]
 
 
 def gram_cka(own: np.ndarray, other: np.ndarray) -> float:
-    """By the Gram matrices of the tokens (Kornblith et al. 2019, equations 2 and 3)."""
+    """CKA from the Gram matrices of the tokens (Kornblith et al. 2019, equations 2 and 3)."""
     centre = np.eye(len(own)) - 1 / len(own)
     gram, two = (centre @ vectors @ vectors.T @ centre for vectors in (own, other))
     return float((gram * two).sum() / np.sqrt((gram * gram).sum() * (two * two).sum()))

@@ -1,4 +1,4 @@
-"""Intervals on page Compare: over a single sentence a number has none, and none is written."""
+"""Intervals on page Compare: a number over a single sentence has no interval, and the page writes none."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from dashboard.web.state import LinkState
 
 
 def without_intervals(changed: Changes) -> Changes:
-    """The same means as those of a single sentence."""
+    """Changes with their means but without intervals, as over a single sentence."""
     divergence, difference, most = (
         MeanInterval(known.mean, np.full_like(known.mean, np.nan), np.full_like(known.mean, np.nan))
         for known in (changed.divergence, changed.difference.change, changed.most_difference.change)

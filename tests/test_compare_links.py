@@ -1,4 +1,4 @@
-"""Links of page Compare: what a link to another sentence, to a head or to the swapped models keeps of the page."""
+"""Links of page Compare: the fields that a link to another sentence, to a head or to the swapped models keeps."""
 
 import re
 from urllib.parse import parse_qs

@@ -35,7 +35,7 @@ def opened(served_store: ServedStore, alike: ModelPair) -> Context:
 
 
 def sizes(two: ModelPair) -> np.ndarray:
-    """By hand: how far each statistic of each head differs, in standard deviations among the heads of A."""
+    """Difference of each statistic of each head, in standard deviations among the heads of A, written out."""
     of_models: list[Any] = [
         np.array([model.head_statistic.sel(source="all", statistic=name).values for name in varying_statistics("all")])
         for model in (two.own, two.other)

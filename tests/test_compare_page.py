@@ -16,7 +16,7 @@ from tests.client import above, shown
 from tests.statistics_page import cells, click_cell
 from tests.test_saved_picture import save, says_what_the_page_says
 
-#: Where in the window (0..1 of the canvas from its upper left) the first token's query stands in a panel of the two.
+#: The place of the first token's query in one of the two panels (0..1 of the canvas, from its upper left).
 POINT = """async (panel) => {
   const { decodePoints } = await import("/assets/canvas/painter.mjs");
   const source = document.querySelector(".frame").dataset.drawn;
@@ -29,7 +29,7 @@ POINT = """async (panel) => {
   return [(panel * (side + gap) + inside(x / most)) / width, (title + side - inside(y / most)) / height];
 }"""
 
-#: Titles of columns that are aligned in another way than the cells below them, in every table that is to be seen.
+#: Titles of columns that are aligned in another way than the cells below them, in every visible table.
 MISALIGNED = """() => [...document.querySelectorAll("table.rows")].filter((table) => table.tHead && table.offsetWidth).flatMap((table) => {
   const align = (cell) => getComputedStyle(cell).textAlign.replace("start", "left").replace("end", "right");
   const borders = (cell) => [cell.getBoundingClientRect().left, cell.getBoundingClientRect().right].map(Math.round).join();
@@ -69,7 +69,7 @@ def found_sentences(page: Page) -> Locator:
 
 
 def has_heads_that_changed_most(page: Page, alike: ModelPair) -> None:
-    """They come first, with intervals and names of the models. Numbers: `test_compare_data.py`."""
+    """Heads that changed most come first, with intervals and the models' names. Numbers: `test_compare_data.py`."""
     changed = changes(alike, "to_sep", "all")
     ranked = ranked_heads(changed, "divergence")
     names, first = [head_name(*head) for head in ranked], ranked[0]
@@ -90,7 +90,7 @@ def has_heads_that_changed_most(page: Page, alike: ModelPair) -> None:
 
 
 def most_changed(changed: Changes, head: tuple[int, int]) -> str:
-    """A pattern of the change of the statistic that changed most, with its interval."""
+    """A regular expression for the change of the head's most changed statistic, with its interval."""
     less = changed.most_difference.change
     scale = 100 if STATISTICS[changed.most[head]].unit == "share" else 1
     mean, low, high = (

@@ -38,7 +38,7 @@ def models(two: str) -> tuple[store.Corpus, store.Corpus]:
 
 
 def hits_of(corpus: store.Corpus, best: BestHead, pairs: WordPairs) -> np.ndarray:
-    """Which of the reported pairs a head links, from the strongest words, in the order of the sentences."""
+    """A mask of the reported pairs that a head links, from its strongest words, in the order of the sentences."""
     pairs = pairs.only(halves(corpus.n_sentences)[pairs.sentence])
     of_head = corpus.strongest_words.isel(layer=best.layer, head=best.head)
     strongest = StrongestWords(*(of_head[name].values for name in StrongestWords._fields))
@@ -72,7 +72,7 @@ def test_a_model_has_not_changed_from_itself(models: tuple[store.Corpus, store.C
 
 @pytest.fixture(scope="module")
 def unequal(two: str, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The same two models, and a third one with the vectors of the first sentences alone."""
+    """A store with the same two models, and a third model with the vectors of the first sentences alone."""
     place = tmp_path_factory.mktemp("unequal")
     copytree(two, place / "store")
     bank, third = write_treebank(place / "bank.conllu"), save_model(place / "third-bert", seed=6)

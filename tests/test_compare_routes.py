@@ -1,4 +1,4 @@
-"""What the server answers of two models, and what a link that compares them means."""
+"""Routes of two models: the server's answers, and the meaning of a link that compares the models."""
 
 import numpy as np
 import pytest

@@ -20,7 +20,7 @@ from tests.client import content, csv_rows
 
 
 class HalfLoaded:
-    """Runs every model but one."""
+    """An encoder that runs every model but one."""
 
     is_running = True
 
@@ -29,7 +29,7 @@ class HalfLoaded:
         self._encoder = Encoder()
 
     def encode(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
-        """Refuses where the model is the missing one."""
+        """Encode a text; refuse it for the missing model."""
         if model.key == self._missing:
             raise Refusal(f"The model {model.model_id} cannot be loaded.", 503)
         return self._encoder.encode(model, text, second, has_left)
@@ -69,10 +69,10 @@ def test_a_model_that_cannot_be_loaded_is_said_in_one_line(served_store: ServedS
 
 
 class Short(HalfLoaded):
-    """Runs a model with fewer positions than the others."""
+    """An encoder in which one model has fewer positions than the others."""
 
     def encode(self, model: CorpusModel, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
-        """Cuts what that model reads at 60 wordpieces."""
+        """Encode a text; the model with fewer positions reads 60 wordpieces of it."""
         of_short = model.cut_at(min(60, model.max_length)) if model.key == self._missing else model
         return self._encoder.encode(of_short, text, second, has_left)
 

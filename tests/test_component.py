@@ -1,4 +1,4 @@
-"""Components of our own: what Dash reads of them, which is private to it."""
+"""Our own Dash components: the attributes that Dash reads, which are private to Dash."""
 
 import pytest
 from dash.development.base_component import Component, ComponentRegistry

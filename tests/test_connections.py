@@ -14,7 +14,7 @@ GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 HALF_HEADERS = b"GET / HTTP/1.1\r\nHost: x\r\nX-a: "
 HALF_BODY = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"
 LONG = 8 << 20
-#: Connections that may be open at the same time, where a test needs fewer than usual.
+#: Most open connections, where a test needs fewer than usual.
 FEW = 4
 
 

@@ -72,7 +72,7 @@ def _of_layer(layer: Any, pattern: torch.Tensor, hidden: torch.Tensor) -> np.nda
 
 @pytest.fixture(scope="module")
 def corpus(odd_model: Path, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> store.Corpus:
-    """Of a model with other numbers of layers, heads and channels."""
+    """A corpus with mixing, of a model with other numbers of layers, heads and channels."""
     return store.open_corpus(ingest(tmp_path_factory.mktemp("mixed") / "store", model=odd_model, mixing="auto"))
 
 
@@ -131,9 +131,9 @@ def test_a_store_without_products_says_how_to_get_them(plain_store: str) -> None
 
 @pytest.mark.parametrize("family", [family.model_type for family in FAMILIES if family.model_type != "xmod"])
 def test_what_a_layer_adds_up_is_what_the_family_computes(family: str, tmp_path: Path) -> None:
-    """Sums of what each token brings, through the norms that the family names, are the output of its own modules.
+    """The sum of all tokens' parts, through the norms that the family names, is the output of the family's own modules.
 
-    Of X-MOD, whose layers add an adapter, see `tests/test_xmod.py`.
+    For X-MOD, whose layers add an adapter, see `tests/test_xmod.py`.
     """
     checkpoint = find_checkpoint(str(save_family(tmp_path / family, family)))
     model = HookedModel(checkpoint, device=torch.device("cpu"), dtype=torch.float32)
@@ -207,7 +207,7 @@ def test_a_rollout_of_some_queries_has_the_rows_of_a_rollout_of_all() -> None:
 
 
 def test_shares_of_a_sentence_go_by_the_class_of_the_input_token() -> None:
-    """[CLS] word word [SEP]: the first word keeps .5, and gets .1 of [CLS], .3 of the other word, .1 of [SEP]."""
+    """[CLS] word word [SEP]: the first word keeps .5, and gets .1 from [CLS], .3 from the other word, .1 from [SEP]."""
     matrix = np.eye(4)
     matrix[1] = [0.1, 0.5, 0.3, 0.1]
     flags = np.array([CLS, 0, 0, SEP], np.uint8)
@@ -219,7 +219,7 @@ def test_shares_of_a_sentence_go_by_the_class_of_the_input_token() -> None:
 
 
 def test_a_first_token_that_stands_for_cls_is_counted_as_that_alone() -> None:
-    """Of the third token .2 come from the first, .3 from the second; of the second .4 come from the first."""
+    """The third token gets .2 from the first and .3 from the second; the second token gets .4 from the first."""
     matrix = np.array([[1, 0, 0], [0.4, 0.6, 0], [0.2, 0.3, 0.5]])
     shares = sentence_shares(matrix[None, None], np.array([FIRST, 0, 0], np.uint8))[0, :, :, 0]
     by_origin = dict(zip(ORIGINS, shares[:, SOURCES.index("all")], strict=True))

@@ -1,4 +1,4 @@
-"""What the browser expects of the server, as its types say it (assets/types/contract.d.ts), is what the server sends."""
+"""The server sends the fields that the browser's types expect (assets/types/contract.d.ts)."""
 
 import re
 from dataclasses import fields
@@ -18,7 +18,7 @@ INTERFACES = dict(INTERFACE.findall(CONTRACT))
 
 
 def names(interface: str, optional: bool = True) -> set[str]:
-    """Fields of an interface of the contract; without `optional`, those that are always there."""
+    """Fields of an interface of the contract; without `optional`, the required fields alone."""
     found = re.findall(r"^  (\w+)(\??):", INTERFACES[interface], re.MULTILINE)
     return {name for name, mark in found if optional or not mark}
 

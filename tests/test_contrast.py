@@ -1,4 +1,4 @@
-"""What selected tokens hold against the rest."""
+"""Contrast of selected tokens with the rest: shares of their wordpieces, token types and labels."""
 
 import numpy as np
 import pytest

@@ -29,7 +29,7 @@ def attention(words: int, *links: tuple[int, int, float]) -> NDArray[np.float32]
 
 
 def found_by(name: str, mentions: list[tuple[str, str, int]], **described: object) -> list[bool]:
-    """Of mentions as (text, tag, entity), one a word."""
+    """Whether the baseline finds the antecedent of each mention. Mentions are (text, tag, entity), of one word each."""
     pronouns = ("she", "he", "it", "they", "her")
     every = [
         describe(text, text.split()[-1], tag=tag, pronoun=text in pronouns, person=text in described.get("people", ()))  # type: ignore[operator]
@@ -116,7 +116,7 @@ def test_a_pronoun_of_neither_name_is_never_found() -> None:
 
 
 def test_of_two_names_without_any_attention_none_is_found() -> None:
-    """As after a pronoun of a model that sees no later word."""
+    """Names after the pronoun get no attention in a model that sees no later word."""
     assert not found_of_two(np.zeros((1, 4, 4)), GapRow(0, (1, 2), 0))[0]
 
 

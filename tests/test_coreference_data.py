@@ -131,7 +131,7 @@ def test_every_mention_of_a_passage_stands_in_its_text(spans: list[tuple[int, in
     lines = document(*((word, bracket or "_") for word, bracket in zip(words, brackets, strict=True)))
     try:
         [(text, mentions)] = read(*lines)
-    except IngestError:  # brackets of one entity that cross
+    except IngestError:  # crossing brackets of one entity
         return
     assert all(piece.split()[0] in words and piece == piece.strip() for piece, _ in spelled(text, mentions))
 

@@ -1,4 +1,4 @@
-"""`store.Corpus`: labelled selections, and errors that say what to do where something is missing."""
+"""`store.Corpus`: labelled selections, and errors that say what to do where data are missing."""
 
 import csv
 import re
@@ -19,7 +19,7 @@ Ingest = Callable[..., str]
 
 @pytest.fixture(scope="module")
 def odd_corpus(odd_store: str) -> store.Corpus:
-    """3 layers, 4 heads, 5 channels: no size can be mistaken for another."""
+    """A corpus of 3 layers, 4 heads and 5 channels: no size can be mistaken for another."""
     return store.open_corpus(odd_store)
 
 

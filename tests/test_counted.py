@@ -1,4 +1,4 @@
-"""Parts of a corpus are counted once, one at a time, and whoever cannot wait is told so."""
+"""Parts of a corpus are counted once, one at a time, and a reader who cannot wait is told so."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ def served_store(tiny_store: str) -> ServedStore:
 
 @pytest.fixture
 def busy(served_store: ServedStore) -> Iterator[ServedStore]:
-    """A part is being counted, and nobody may wait."""
+    """A served store in which a part is being counted, and nobody may wait."""
     turns = WaitingLine(0, part_counts.BUSY)
     served_store.service(PartCounts)._turns = turns
     with turns.turn(lambda: False):
@@ -53,7 +53,7 @@ def never(*_: object) -> PartNumbers:
 
 
 def count_never(served_store: ServedStore) -> None:
-    """From the call on, counting anything fails the test."""
+    """Let the test fail at any later count."""
     served_store.put(PartCounts, PartCounts(served_store.folder, read=never))
 
 
@@ -213,7 +213,7 @@ def test_a_count_that_is_cancelled_before_the_page_asks_again_offers_to_count_ag
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What a callback sets beside its output, by the part of the job."""
+    """Properties that a callback sets beside its output, by the part of the job."""
     set_now: dict[str, Any] = {}
     monkeypatch.setattr(deferred, "set_props", lambda wanted, properties: set_now.update({wanted["is"]: properties}))
     return set_now
@@ -238,7 +238,7 @@ def test_how_far_a_count_is_can_be_asked_elsewhere(tiny_corpus: Corpus, tmp_path
 
 
 def test_files_of_one_count_are_written_by_several_threads(tmp_path: Path) -> None:
-    """One notes how far the count is while another cancels it."""
+    """One thread notes the progress of the count while another cancels it."""
 
     def write(kind: str) -> None:
         for _ in range(300):

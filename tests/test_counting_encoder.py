@@ -17,7 +17,7 @@ from tests.family_models import save_family
 
 CPU = torch.device("cpu")
 LENGTHS = [3, 16, 9, 9, 2, 12]
-#: Of a value, and beside it.
+#: Relative and absolute tolerance of a number, by dtype.
 TOLERANCE = {torch.float32: (2e-3, 2e-5), torch.bfloat16: (0.1, 0.05)}
 
 MakeEncoder = Callable[..., Encoder]
@@ -59,7 +59,7 @@ def test_families_that_add_to_logits_or_centre_nothing_give_the_same_numbers(
 
 
 def encoded(encoder: Encoder, block: Block) -> dict[str, np.ndarray]:
-    """Every array of the block, in float64, but for the statistics that rounding tips over a threshold."""
+    """Every array of the block in float64, without the statistics that rounding can tip over a threshold."""
     bert = encoder.model
     shape = Shape(bert.layers, bert.heads, bert.channels, block.length, max(LENGTHS))
     constant = torch.ones(bert.layers, bert.heads, bert.channels)

@@ -1,4 +1,4 @@
-"""A page waits for a count: how far it is, Cancel, and what becomes of a count that nobody waits for any more."""
+"""A page waits for a count: its progress, Cancel, and the end of a count that nobody waits for any more."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ SECONDS = 0.02
 
 
 class SlowCount:
-    """Counts in small steps until it is over; whoever ends it is noted."""
+    """A count in small steps until `over` is set; `ended` is set when a reader ends it."""
 
     def __init__(self) -> None:
         self.ended = Event()
@@ -43,7 +43,7 @@ def slow() -> SlowCount:
 
 @pytest.fixture
 def counting(open_page: Open, tiny_store: str, slow: SlowCount) -> Iterator[Page]:
-    """Statistics of a part, which are being counted."""
+    """Page Statistics of a part that is being counted."""
     served_store = ServedStore(tiny_store)
     served_store.put(PartCounts, PartCounts(served_store.folder, read=slow))
     with listening(create_app(served_store).server) as address:
@@ -68,12 +68,12 @@ def test_a_count_ends_when_cancelled_or_when_its_filter_is_removed_and_goes_on_w
     assert slow.ended.wait(20)
     counts_another(counting, slow, link.replace("2..7", "2..5"))
     choose(counting, "Statistic", STATISTICS["entropy"].title)
-    counting.wait_for_timeout(500)  # as long as its end would take
+    counting.wait_for_timeout(500)  # as long as the end of a count would take
     assert not slow.ended.is_set()
 
 
 def counts_another(page: Page, slow: SlowCount, link: str) -> None:
-    """Another part, from the beginning."""
+    """The page of another part counts it from the beginning."""
     slow.ended.clear()
     turned_to(page, link)
     expect(page.locator(".job")).to_contain_text("Counting")

@@ -33,7 +33,7 @@ def curves(corpus: Corpus) -> list[Curve]:
 
 
 def test_a_point_is_what_replacing_its_heads_changes(corpus: Corpus, curves: list[Curve]) -> None:
-    """Half of the heads, the best explained first."""
+    """The point replaces half of the heads, the best explained first."""
     curve = next(each for each in curves if (each.instead, each.order) == ("rule", "explained"))
     heads = ordered_heads(corpus, "explained")[:2]
     found = replace_heads(corpus, sorted(heads), "rule", SENTENCES)
@@ -63,7 +63,7 @@ def test_the_same_heads_are_measured_once_and_the_share_that_is_done_grows() -> 
     orders = {"explained": [(0, 0), (0, 1)], "random": [(0, 1), (0, 0)]}
     found = measure_curves(orders, ["even"], measure, lambda share, _: done.append(share))
     assert len(found) == 2
-    assert len(asked) == len(set(asked)) == 4  # none, all, and either alone
+    assert len(asked) == len(set(asked)) == 4  # no head, both heads, and each head alone
     assert done == sorted(done)
     assert 0 < done[-1] < 1
 

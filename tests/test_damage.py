@@ -1,4 +1,4 @@
-"""What cannot be read of a store is told from a mistake of the program, though zarr raises the same kinds of errors."""
+"""Damage of a store is told from a mistake of the program, though zarr raises the same kinds of errors for both."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ KINDS: dict[str, Damage] = {
 
 
 def errors_of_reading(place: str) -> Iterator[Exception]:
-    """What reading each array of a store raises."""
+    """Errors that the arrays of a store raise when they are read."""
     for _, array in open_snapshot(place).root.members(max_depth=None):
         if isinstance(array, zarr.Array):
             try:

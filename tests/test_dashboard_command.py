@@ -1,4 +1,4 @@
-"""`make dashboard` as a program: how it ends, and what it makes of a store that is not there."""
+"""`make dashboard` as a program: how it ends, and what it does without a store."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ Popen = subprocess.Popen[bytes]
 
 
 class Described(command.Commands):
-    """Finds a store as it is given, and begins no ingest but the one that is given."""
+    """Commands with a given answer on the store, and a given ingest in place of a real one."""
 
     def __init__(self, status: int, message: str, ingest: Popen | None = None, stop: Callable[[], None] = int) -> None:
         self.description = subprocess.CompletedProcess([], status, "", message)
@@ -34,7 +34,7 @@ class Described(command.Commands):
 
 @pytest.fixture(autouse=True)
 def signals() -> Iterator[None]:
-    """The command listens to SIGTERM."""
+    """Restores the handler of SIGTERM after a test: the command sets its own."""
     before = signal.getsignal(signal.SIGTERM)
     yield
     signal.signal(signal.SIGTERM, before)

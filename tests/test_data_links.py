@@ -9,12 +9,12 @@ from dashboard.web.http import FORMAT
 from store import Corpus
 
 DASHBOARD = Path(__file__).parents[1] / "dashboard"
-#: The first letters of every message of bytes, by the version in its address.
+#: The first letters of every binary message, by the version in its address.
 LETTERS = {1: {"HSP3", "HSC2", "HSM2", "HSL1", "HST1"}}
 
 
 def letters_in(*kinds: str) -> set[str]:
-    """First letters of messages that are named in the sources of these kinds."""
+    """First letters of messages that occur in source files of these kinds."""
     sources = [path.read_text("utf-8") for kind in kinds for path in DASHBOARD.rglob(f"*.{kind}")]
     return {letters for source in sources for letters in re.findall(r"\bHS[A-Z]\d\b", source)}
 

@@ -30,7 +30,7 @@ from tests.family_models import BY_TYPE, save_family
 from tests.plain_decomposition import plain_alti, plain_decompx, plain_zeroing
 
 TOKEN_IDS = torch.arange(5, 14)
-#: Of which the pairs with 28 tokens are in memory at once.
+#: A sentence of 36 tokens; the pairs of 28 of them are in memory at once.
 LONG_IDS = TOKEN_IDS.repeat(4)
 #: Families whose layers are those of a BERT.
 LIKE_BERT = (
@@ -50,7 +50,7 @@ LIKE_BERT = (
 
 
 def hooked(folder: Path) -> HookedModel:
-    """In float64."""
+    """The hooked model of a checkpoint, in float64."""
     model = HookedModel(find_checkpoint(str(folder)), device=torch.device("cpu"), dtype=torch.float32)
     model.parts.module.double()
     return model
@@ -154,7 +154,7 @@ def test_parts_of_a_sentence_give_the_same_as_all_of_it(long_layers: list[Traced
 
 @pytest.mark.parametrize("method", ["alti", "value_zeroing", "decompx"])
 def test_each_part_of_each_layer_is_told(odd_model: Path, method: str) -> None:
-    layers = trace(hooked(odd_model), TOKEN_IDS.repeat(8))  # 14 of 72 tokens at a time
+    layers = trace(hooked(odd_model), TOKEN_IDS.repeat(8))  # pairs of 14 of 72 tokens are in memory at once
     told: list[int] = []
     shares_by(layers, method, tell=told.append)
     assert sorted(set(told)) == list(range(len(layers)))
@@ -166,7 +166,7 @@ def test_value_zeroing_is_exact_in_32_bits_where_hardly_anything_changes(odd_mod
     exact = hooked(odd_model)
     model = HookedModel(find_checkpoint(str(odd_model)), device=torch.device("cpu"), dtype=torch.float32)
     for each in (exact, model):
-        for parts in each.parts.layers:  # what attention adds is a thousandth of the residual
+        for parts in each.parts.layers:  # attention adds a thousandth of the residual
             parts.output_map[0].data.mul_(1e-3)
     for own, expected in zip(trace(model, TOKEN_IDS), trace(exact, TOKEN_IDS), strict=True):
         np.testing.assert_allclose(value_zeroing(own).numpy(), value_zeroing(expected).numpy(), atol=2e-4)

@@ -1,4 +1,4 @@
-"""The embedded model on the embedded reviews: what a person gets who asks for nothing else."""
+"""The embedded model on the embedded reviews: the store of a person who gives no settings."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +21,7 @@ from store.verify import verify
 from tests.stores import DEFAULT_SENTENCES
 
 JUDGED = range(0, DEFAULT_SENTENCES, 5)
-#: Heads of layer 0: L0 H2 looks at the token before, and its weak keys repeat along the sentence.
+#: Heads of layer 0, hard to draw: L0 H2 attends to the previous token, and its weak keys repeat along the sentence.
 HARD = slice(0, 4)
 
 
@@ -35,7 +35,7 @@ Patterns = dict[int, np.ndarray]
 
 @pytest.fixture(scope="module")
 def attend(corpus: store.Corpus, eager: Callable[[Path], Any]) -> Callable[[range], Patterns]:
-    """What transformers' slow attention gives for some of the sentences: (layer, head, query_token, key_token)."""
+    """A function that gives patterns (layer, head, query_token, key_token) of sentences, by transformers' eager attention."""
     model = eager(find_checkpoint("embedded").folder)
 
     def attend(sentences: range) -> Patterns:
@@ -59,7 +59,7 @@ def patterns(attend: Callable[[range], Patterns]) -> Patterns:
 
 @pytest.fixture(scope="module")
 def held_out(corpus: store.Corpus, attend: Callable[[range], Patterns]) -> Patterns:
-    """Of the sentences that the pictures were not fitted on."""
+    """Patterns of the sentences that the pictures were not fitted on."""
     return attend(range(corpus.view(corpus.views[0]).attrs["sample_sentences"], corpus.n_sentences))
 
 
@@ -103,7 +103,7 @@ def test_the_default_store_is_sound(default_store: str) -> None:
 
 
 def agreement(pattern: np.ndarray, places: np.ndarray) -> tuple[float, float]:
-    """Spearman and recall of the 3 most attended keys, mean over queries, of one head; places are (role, token, component)."""
+    """Spearman and recall of the 3 most attended keys of a head, mean over queries; places are (role, token, component)."""
     distance = cdist(*places)
     nearest = [
         set(np.argsort(-weights)[:3]) & set(np.argsort(away)[:3])
@@ -118,7 +118,7 @@ def agreement(pattern: np.ndarray, places: np.ndarray) -> tuple[float, float]:
 def test_distances_in_the_default_store_order_keys_as_attention_of_transformers(
     corpus: store.Corpus, held_out: Patterns
 ) -> None:
-    """Stored coordinates of sentences that principal components were not fitted on."""
+    """The principal components were not fitted on these sentences."""
     coordinates = corpus.view("pca-exact-2d").coordinates.values.astype(np.float64)
     agreements = [
         agreement(pattern[layer, head], coordinates[layer, head, :, corpus.sentence_rows(sentence)])
@@ -132,7 +132,7 @@ def test_distances_in_the_default_store_order_keys_as_attention_of_transformers(
 
 
 def test_a_trained_picture_orders_keys_as_attention_of_transformers(corpus: store.Corpus, held_out: Patterns) -> None:
-    """Heads that are hard to draw, trained on the sentences before the judged ones."""
+    """The picture of heads that are hard to draw is trained on the sentences before the judged ones."""
     rows = np.concatenate(
         [np.arange(corpus.n_tokens)[corpus.sentence_rows(sentence)] for sentence in range(min(held_out))]
     )

@@ -1,4 +1,4 @@
-"""Deferred parts of a page: there at once where they were computed before, else a skeleton that can be cancelled."""
+"""Deferred parts of a page: shown at once where they were computed before, else a skeleton that can be cancelled."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -29,7 +29,7 @@ def shown(served_store: ServedStore, query: str, part: DeferredPart = PART) -> s
 
 
 def compute(served_store: ServedStore, query: str) -> None:
-    """Keep that the part of a link was computed, as its callback does."""
+    """Note that the deferred part of a link was computed, as its callback does."""
     link = context(served_store, query)
     served_store.cache.run(keep_computed, link.corpus, link.state, PART)
 

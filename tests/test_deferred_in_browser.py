@@ -1,4 +1,4 @@
-"""A slow part of a page in a browser: nothing moves when it arrives, and a failed one can be tried again."""
+"""A slow part of a page in a browser: nothing moves when the part arrives, and a failed part can be tried again."""
 
 import re
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ OBSERVE = """() => {
 REFUSED = "The server is busy. Try again in a few seconds."
 #: Pixels that a part may leave free: texts of other heads have more lines.
 LITTLE = 130
-#: Pixels that each part leaves free of what is reserved for it, by its name; below 0 it moves what stands below.
+#: Pixels that each part leaves free of its reserved height, by its name; below 0 the part moves the page below it.
 FREE = """() => Object.fromEntries([...document.querySelectorAll(".deferred")].map((part) => {
   const reserved = parseFloat(getComputedStyle(part).minHeight);
   part.style.minHeight = "0";
@@ -36,7 +36,7 @@ FREE = """() => Object.fromEntries([...document.querySelectorAll(".deferred")].m
 
 
 class SlowSearch:
-    """Finds similar tokens once it may; at first it refuses where it is to."""
+    """A search for similar tokens that waits for `may`; it refuses where `refuses` or `is_busy` is set."""
 
     def __init__(self) -> None:
         self.refuses, self.is_busy, self.may = False, False, Event()
@@ -60,7 +60,7 @@ def search(monkeypatch: pytest.MonkeyPatch) -> SlowSearch:
 
 @pytest.fixture
 def page(open_page: Open, tiny_store: str, search: SlowSearch) -> Iterator[Page]:
-    """A page whose similar tokens are not there yet."""
+    """Page Head while its similar tokens are still searched."""
     with listening(create_app(ServedStore(tiny_store)).server) as address:
         page = open_page(f"{address}/head?layer=1&head=1&token=5")
         drawn(page)

@@ -70,7 +70,7 @@ def test_the_command_prints_models_corpora_and_history(tiny_store: str, capsys: 
 
 
 def test_size_is_computed_while_files_come_and_go(tmp_path: Path) -> None:
-    """As those of an ingest do that runs meanwhile."""
+    """Files come and go while an ingest runs."""
     (tmp_path / "stays").write_bytes(bytes(7))
     stop = Event()
 

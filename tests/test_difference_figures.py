@@ -1,4 +1,4 @@
-"""Figures of differences of shares are in points, as what stands beside them."""
+"""Figures of differences of shares are in percentage points, as the numbers beside them."""
 
 import numpy as np
 import pytest

@@ -14,12 +14,12 @@ from store.schema.pictures import NORMALIZATIONS
 
 
 def density(*of: Any, **shown: Any) -> Density:
-    """Never a cached one."""
+    """The density of pairs, computed anew."""
     return Cache(0).run(distance.density, *of, **shown)
 
 
 def by_hand(corpus: Corpus, normalization: str) -> tuple[list[float], list[float]]:
-    """q.k and distance of every pair of every sentence of L1 H0."""
+    """Dot product and distance of every pair of every sentence in L1 H0."""
     constants = corpus.normalizations.sel(normalization=normalization, layer=1, head=0)
     dots, distances = [], []
     for sentence in range(corpus.n_sentences):
@@ -42,7 +42,7 @@ def test_every_pair_is_counted_where_it_is(two_views: Corpus, normalization: str
     dots, distances = by_hand(two_views, normalization)
     expected, *_ = np.histogram2d(dots, distances, bins=(pairs.dots, pairs.distances))
     assert (pairs.pairs, pairs.sentences) == (len(dots), two_views.n_sentences)
-    assert np.abs(pairs.counts - expected).sum() <= 4  # the last digit decides for a pair on a border
+    assert np.abs(pairs.counts - expected).sum() <= 4  # rounding decides for a pair on a border
     assert pairs.agreement.pearson == pytest.approx(pearsonr(dots, distances)[0])
 
 

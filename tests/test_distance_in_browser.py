@@ -48,7 +48,7 @@ def test_top_pairs_are_those_of_the_store_and_one_is_marked_in_the_picture_of_it
 
 
 def zooms_by_dragging(distance: Page) -> None:
-    """Into a chart."""
+    """Dragging over a chart zooms into it."""
     chart = distance.locator(".js-plotly-plot").first
     ticks = chart.locator(".xaxislayer-above")
     before = ticks.text_content() or ""

@@ -24,15 +24,15 @@ MAKERS = pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=["n
 
 
 def of_scipy(patterns: np.ndarray) -> np.ndarray:
-    """(head, other_head), sum over the rows of (head, query, key)."""
+    """Divergences (head, other_head) by scipy, summed over the rows of patterns (head, query, key)."""
     smooth = 0.999 * patterns.astype(np.float64) + 0.001 / patterns.shape[-1]
     distance = [[jensenshannon(pattern, other, base=np.e, axis=-1) for other in smooth] for pattern in smooth]
-    return (np.nan_to_num(np.array(distance)) ** 2).sum(axis=-1)  # scipy's root of a rounding error below 0
+    return (np.nan_to_num(np.array(distance)) ** 2).sum(axis=-1)  # scipy takes the root of a rounding error below 0
 
 
 @st.composite
 def patterns(draw: st.DrawFn) -> np.ndarray:
-    """Of up to 4 heads, from uniform ones to such that attend to one key."""
+    """Patterns of up to 4 heads, from uniform attention to attention to a single key."""
     shape = tuple(draw(st.integers(1, most)) for most in (4, 5, 6))
     logits = draw(arrays(np.float64, shape, elements=st.floats(-1, 1)))
     return softmax(logits * draw(st.sampled_from([0, 1, 10, 1000])), axis=-1)
@@ -152,7 +152,7 @@ def corpus(any_store: str) -> store.Corpus:
 
 
 def of_transformers(corpus: store.Corpus, model: Any, sentences: int) -> np.ndarray:
-    """Sums (head, other_head) over the first sentences, from the attentions that transformers hands out."""
+    """Divergences (head, other_head) summed over the first sentences, from the attentions of transformers."""
     heads = corpus.layers * corpus.heads
     sums = np.zeros((heads, heads))
     for sentence in range(sentences):

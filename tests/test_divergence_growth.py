@@ -15,9 +15,9 @@ from tests.interruption import Target, interrupted
 from tests.stores import ingest_without
 
 Ingest = Callable[..., str]
-#: Their tokens are a part of the sample of the whole.
+#: Sentences whose tokens are a part of the whole corpus's sample.
 FEW = 10
-#: Their tokens are more than the sample.
+#: Sentences with more tokens than the sample.
 MANY = 36
 
 
@@ -28,7 +28,7 @@ def copy(few: str) -> str:
 
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """A device that is not called `cpu`; what runs on it runs in torch."""
+    """A device that is not named `cpu`, so that kernels run in torch."""
     monkeypatch.setattr(pipeline, "find_device", lambda _: torch.device("cpu", 0))
     return monkeypatch
 

@@ -19,7 +19,7 @@ from store.schema.pictures import NORMALIZATIONS, PROJECTIONS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-#: What the table of flags says instead of a default that is None or long.
+#: Words of the table of flags in place of a default that is None or long.
 SPELLED = {"sentences": str(DEFAULT_SENTENCES), "reviews": "3", "batch": "512", "views": "fourteen views"}
 
 
@@ -28,7 +28,7 @@ def text(name: str) -> str:
 
 
 def rows(page: str) -> dict[str, str]:
-    """Rows of the tables of a page, by each name in their first cell: the cells behind it."""
+    """Rows of the tables of a page: the other cells, by each name in the first cell."""
     tables = re.findall(r"^\| (`[^|]+) \| (.*) \|$", text(page), re.MULTILINE)
     return {name: cells for names, cells in tables for name in re.findall(r"`([^`]+)`", names)}
 
@@ -38,7 +38,7 @@ def section(page: str, heading: str) -> str:
 
 
 def anchors(path: Path) -> set[str]:
-    """As GitHub makes them of headings."""
+    """Anchors of a page, as GitHub makes them from headings."""
     headings = re.findall(r"^#+ (.*)$", path.read_text("utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -61,7 +61,7 @@ def prose(page: Path) -> str:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_shares_and_negative_numbers_are_spelled_as_on_the_pages(page: Path) -> None:
-    """As `decimal` and `with_unit` of dashboard/ui/text.py: 95%, and a real minus (U+2212)."""
+    """Spelled as by `decimal` and `with_unit` of dashboard/ui/text.py: 95%, and a real minus (U+2212)."""
     misspelled = re.findall(r"\d\s%|(?<![\w.\-−/])-\d[\d.]*", prose(page))
     assert misspelled == []
 
@@ -100,7 +100,7 @@ def test_a_section_of_the_changelog_is_read_in_a_minute() -> None:
 
 
 def test_the_documentation_has_a_bound() -> None:
-    """As `cat README.md docs/*.md | wc -w` counts."""
+    """Words are counted as by `cat README.md docs/*.md | wc -w`."""
     assert sum(len(page.read_text("utf-8").split()) for page in PAGES) <= 15_000
 
 

@@ -1,4 +1,4 @@
-"""Help: what it has at once, the tour and the glossary of a model, and the documentation that the server shows."""
+"""Help: its content in the first page, the tour and the glossary of a model, and the documentation on the server."""
 
 import re
 from collections.abc import Iterator
@@ -74,7 +74,7 @@ def values(node: Any) -> Iterator[str]:
 
 
 def filled(client: FlaskClient) -> dict[str, Any]:
-    """What a browser gets when a reader opens Help or the tour."""
+    """Contents that a browser gets when a reader opens Help or the tour, by their part."""
     outputs = [{"id": part, "property": "children"} for part in PARTS]
     places = {"location": ("pathname", "search"), "shown": ("data",)}
     values = {"pathname": "/", "search": "", "data": None}
@@ -115,4 +115,4 @@ def test_help_has_the_keys_the_documentation_and_the_citation(client: FlaskClien
 
 def test_dash_follows_few_components_before_a_page_is_there(client: FlaskClient) -> None:
     shell = client.get("/_dash-layout").text
-    assert shell.count('"namespace":') < 80  # each costs a reader a millisecond and more, also those of closed dialogs
+    assert shell.count('"namespace":') < 80  # each element costs a reader a millisecond and more, in closed dialogs too

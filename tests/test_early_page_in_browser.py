@@ -9,7 +9,7 @@ from playwright.sync_api import Page, Route, expect
 from tests.browser import Open
 from tests.standing import settled
 
-#: What a reader sees of a page, each with its place: left and top, in pixels.
+#: Visible texts of a page, each with its place: left and top, in pixels.
 WORDS = """(root) => [...document.querySelectorAll(`${root} :is(h1, h2, h3, p, td, .page-link, .brand)`)]
   .map((element) => [element.innerText, element.getBoundingClientRect()])
   .filter(([text, { top, height, left }]) => text && height && top < innerHeight && left >= 0)
@@ -22,7 +22,7 @@ Words = dict[str, tuple[int, int]]
 
 @dataclass
 class HeldScripts:
-    """Opens pages whose scripts come when a test lets them."""
+    """Pages whose scripts arrive when a test releases them."""
 
     open_page: Open
     server: str

@@ -1,4 +1,4 @@
-"""A sentence that a reader types is what transformers makes of it, and what cannot be read is said in one sentence."""
+"""A typed sentence is encoded as by transformers, and one sentence says why a text cannot be read."""
 
 import subprocess
 import sys
@@ -85,7 +85,7 @@ def own_corpus(tiny_store: str) -> Corpus:
 
 @pytest.fixture
 def lost(own_corpus: Corpus) -> Corpus:
-    """A corpus whose model is nowhere: whatever asks for it is refused with status 503."""
+    """A corpus whose model cannot be found: every request for the model is refused with status 503."""
     provenance = {**own_corpus.attributes["provenance"], "settings": {"model": "nobody/nothing"}}
     own_corpus.attributes = {**own_corpus.attributes, "provenance": provenance}
     return own_corpus
@@ -93,7 +93,7 @@ def lost(own_corpus: Corpus) -> Corpus:
 
 @pytest.fixture
 def busy(tiny_corpus: Corpus) -> Iterator[TypedSentences]:
-    """Another reader has the turn, and nobody may wait."""
+    """Typed sentences while another reader has the turn and nobody may wait."""
     typed, began, over = TypedSentences(Encoder(waiting=0)), threading.Event(), threading.Event()
 
     def stay() -> bool:
@@ -227,7 +227,7 @@ def test_a_model_that_refuses_a_text_is_loaded_and_one_that_is_missing_is_not(
 
 
 def test_a_first_text_without_a_word_has_the_alert_that_a_loaded_model_gives(tiny_store: str) -> None:
-    """The part of the page that waits for the model ends, and the page that comes then says why."""
+    """The part that waits for the model ends, and the page that follows says why."""
     served_store = ServedStore(tiny_store)
     served_store.put(TypedSentences, TypedSentences())
     context = resolve(served_store, "/sentence", "?text=%CC%81%CC%81")

@@ -1,4 +1,4 @@
-"""One process has the model, however many workers ask: it encodes a sentence once, ends with its server, and is started anew."""
+"""One process has the model for all workers: it encodes a sentence once, ends with its server, and is started again."""
 
 import fcntl
 import os
@@ -40,13 +40,13 @@ pytestmark = pytest.mark.slow
 PATIENCE = 300.0  # loading torch takes long on a busy machine
 
 
-#: Of a store that does not say where its model is: the answer needs no torch.
+#: A model of a store that does not say where the checkpoint is: the answer needs no torch.
 LOST = CorpusModel("lost-1", "lost", None, "0", None, 16, "float32")
 LOST_MESSAGE = "The model lost cannot be loaded. Put its checkpoint back, or run `headscape ingest` with another one."
 
 
 def answer(remote: RemoteEncoder) -> str:
-    """What is said of a sentence for the model that is nowhere."""
+    """The message on a sentence for the model without a checkpoint."""
     with pytest.raises(Refusal) as caught:
         remote.encode(LOST, "film", "", lambda: False)
     return str(caught.value)
@@ -60,7 +60,7 @@ def folder() -> Iterator[ServerFolder]:
 
 
 def worker(folder: ServerFolder) -> TypedSentences:
-    """Sentences as another worker of the server has them: nothing is cached in it yet."""
+    """Typed sentences of a new worker of the server, whose cache is empty."""
     return TypedSentences(RemoteEncoder(folder, patience=PATIENCE))
 
 
@@ -145,7 +145,7 @@ def test_a_process_that_dies_is_one_sentence_and_is_started_anew() -> None:
         remote = RemoteEncoder(folder, patience=PATIENCE)
         assert answer(remote) == LOST_MESSAGE
         [process] = processes(folder)
-        process.suspend()  # it takes the question and does not answer
+        process.suspend()  # the process takes the question and does not answer
         with ThreadPoolExecutor(1) as pool:
             reader = pool.submit(answer, remote)
             time.sleep(0.3)
@@ -231,7 +231,7 @@ def test_a_reader_is_told_each_step_until_the_sentence_comes() -> None:
 
 
 def test_a_model_whose_process_has_ended_is_loaded_again() -> None:
-    """A page says so: it does not wait for the model without a word."""
+    """A page says that the model is loaded again, instead of waiting without a word."""
     with server_folder() as folder:
         assert not RemoteEncoder(folder).is_running
 

@@ -1,4 +1,4 @@
-"""How a command ends: by a broken pipe, that of its own output (see test_commands) and no other, and while threads still work."""
+"""How a command ends: by a broken pipe of its own output (see test_commands) and of no other, and while threads still work."""
 
 import os
 import subprocess
@@ -12,8 +12,8 @@ from store.process import until_pipe_closes
 
 pytestmark = pytest.mark.slow
 
-#: A command whose threads of icechunk ask for the interpreter half a second after they have told of what was read, and an
-#: object that takes longer than that when the interpreter is taken down.
+#: A command whose icechunk threads ask for the interpreter half a second after they have reported a result, and an object
+#: whose deletion takes longer than that when the interpreter ends.
 BUSY_THREADS = """
 import asyncio.selector_events, builtins, runpy, sys, threading, time
 
@@ -38,7 +38,7 @@ runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
 
 @pytest.fixture
 def other_pipe() -> Callable[[], int]:
-    """Writes into a pipe of its own, which nobody reads."""
+    """A function that writes into its own pipe, which nobody reads."""
 
     def work() -> int:
         reading, writing = os.pipe()

@@ -17,11 +17,11 @@ WIDE, MIDDLE, NARROW = 1440, 900, 390
 
 @dataclass(frozen=True)
 class Journey:
-    """A page and what a reader does on it, one after the other. Links begin behind the address of the server."""
+    """A page and a reader's actions on it, in this order. Links begin behind the address of the server."""
 
     link: str
     #: Kinds of marks: the pointer is moved to the first of each; those of `clicked` are clicked, all of them twice:
-    #: the second click takes the selection back, or makes another. What is the same on several pages is hovered on one.
+    #: the second click takes the selection back, or makes another. Marks that several pages share are hovered on one page.
     hovered: tuple[str, ...]
     clicked: tuple[str, ...] = ()
     #: Texts that are searched one after the other.
@@ -30,11 +30,11 @@ class Journey:
     filtered: str = ""
     #: Links of the same page that show each kind of its controls and contents; axe looks at them in light and in dark.
     looked_at: tuple[str, ...] = ()
-    #: Whether the last of these links is made narrow, what is shown whole there, and the charts that take its width.
+    #: Whether the last link is shown in a narrow window, the parts that are shown whole there, and the charts of full width.
     is_narrowed: bool = False
     whole: tuple[str, ...] = ()
     charts: tuple[str, ...] = ()
-    #: What has more than pictures: words, a second model.
+    #: The fixture of a server whose store has what the page needs: words, a second model.
     server: str = "tiny_server"
 
 
@@ -144,7 +144,7 @@ JOURNEYS = (
     Journey("notes", ("a.plain",)),
     Journey("server", (".rows tr",)),
 )
-#: In a narrow window: of each arrangement of the parts of a page one.
+#: Links that are loaded in a narrow window: one for each arrangement of the parts of a page.
 LOADED_NARROW = ("head?layer=1&head=0", "statistics?where=position:2..7", "features", "sentence")
 
 #: Whether the first control of the page is on top where it stands, once it is scrolled to.
@@ -158,12 +158,12 @@ REACHED = """(() => {
 })()"""
 #: Whether the page needs no scrolling sideways.
 NO_WIDER = "document.documentElement.scrollWidth <= innerWidth"
-#: How many elements are narrower than what is in them.
+#: Number of elements that are narrower than their content.
 CUT = (
     "(parts) => [...document.querySelectorAll(parts)].filter((part) => part.scrollWidth > part.clientWidth + 1).length"
 )
 
-#: Fields and buttons of which some, not all, is hidden below the lower edge of what they stand in.
+#: Fields and buttons that are partly hidden below the lower edge of an element around them.
 CUT_BELOW = """(() => {
   const isCut = (control) => {
     const { top, bottom, width } = control.getBoundingClientRect();
@@ -176,7 +176,7 @@ CUT_BELOW = """(() => {
   return [...document.querySelectorAll("main :is(select, input, button)")].filter(isCut).map(({ outerHTML }) => outerHTML);
 })()"""
 
-#: Legends with as little room as there is on any page, whatever they say.
+#: Gives every legend as little room as it has on any page.
 SQUEEZED = "document.querySelectorAll('.legend').forEach((legend) => (legend.style.maxWidth = '300px'))"
 
 
@@ -187,7 +187,7 @@ def middle(mark: Locator) -> tuple[float, float]:
 
 
 def marks(page: Page, kinds: tuple[str, ...]) -> list[tuple[str, tuple[float, float]]]:
-    """The places of the marks that are to be seen, one of each kind."""
+    """The places of the visible marks, one of each kind."""
     height = page.viewport_size["height"] if page.viewport_size else 0
     first = [(kind, page.locator(f"{kind}:visible").first) for kind in kinds]
     places = [(kind, middle(mark)) for kind, mark in first if mark.count()]
@@ -196,7 +196,7 @@ def marks(page: Page, kinds: tuple[str, ...]) -> list[tuple[str, tuple[float, fl
 
 @pytest.fixture
 def address_of(request: pytest.FixtureRequest) -> Callable[[Journey, str], str]:
-    """The address of a link of a journey, at a server that has what the page shows."""
+    """A function that gives the address of a link of a journey, at a server whose store has what the page shows."""
 
     def address_of(journey: Journey, link: str) -> str:
         if "{own}" in link:
@@ -233,7 +233,7 @@ def used(page: Page, journey: Journey) -> None:
 
 
 def narrow(page: Page, journey: Journey) -> None:
-    """As narrow as a telephone it needs no scrolling sideways, what is on it can be clicked, and nothing is cut off."""
+    """In a window as narrow as a telephone, the page needs no scrolling sideways, can be clicked, and cuts nothing off."""
     for parts in journey.whole:
         expect(page.locator(parts).first).to_be_visible()
     for width in (900, 360):
@@ -248,7 +248,7 @@ def narrow(page: Page, journey: Journey) -> None:
 
 @pytest.fixture(scope="module")
 def still(open_shared: Open) -> Open:
-    """Loads a link in a window of this width, without animations, as one who was never here."""
+    """A function that loads a link in a window of a width, without animations, as for a new reader."""
     page = open_shared(EMPTY, motion="reduce")
 
     def still(url: str, width: int = WIDE) -> Page:
@@ -261,7 +261,7 @@ def still(open_shared: Open) -> Open:
     return still
 
 
-#: The journeys of pages of which another journey is not marked.
+#: Links of journeys with the mark `slow`: another journey of the same page has no mark.
 SECOND = (
     "head?layer=1&head=0&token=3&colour=kind&where=position:1..7",
     "features?point=embedding",

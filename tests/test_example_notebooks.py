@@ -14,7 +14,7 @@ NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 
 
 def cells(path: Path) -> list[dict[str, Any]]:
-    """Cells of code."""
+    """Code cells of a notebook."""
     read = json.loads(path.read_text("utf-8"))
     return [cell for cell in read["cells"] if cell["cell_type"] == "code"]
 
@@ -36,7 +36,7 @@ def test_a_notebook_is_saved_without_outputs(path: Path) -> None:
 
 
 def run(source: str, names: dict[str, Any]) -> object:
-    """As a notebook runs a cell: gives the value of its last line."""
+    """Run a cell as a notebook does; returns the value of its last line."""
     tree = ast.parse(source)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, "cell", "exec"), names)

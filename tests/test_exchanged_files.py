@@ -1,4 +1,4 @@
-"""Files of a store that are sound and not where they belong: each is told for what it is, and what can be is mended."""
+"""Sound files of a store in the wrong place: each is found and named, and mended where that is possible."""
 
 import os
 import shutil
@@ -105,7 +105,7 @@ def test_an_older_file_of_branch_ingest_is_told_and_mended(copy: str) -> None:
 
 
 def damage_unnoticed(file: Path) -> None:
-    """Flip a bit of a snapshot that icechunk reads nevertheless."""
+    """Flip a bit of a snapshot such that icechunk still reads it."""
     sound = file.read_bytes()
     for seed in count():
         flip(file, seed=seed)
@@ -169,7 +169,7 @@ def test_a_flipped_bit_in_a_list_is_told_from_damaged_data(
 
 
 def test_files_are_not_read_again_that_nobody_has_touched(copy: str) -> None:
-    """Of two files the bytes are exchanged and the times put back: who reads the files again finds it."""
+    """The bytes of two files are exchanged and their times put back: reading the files again would find it."""
     files = exchange(Path(copy))
     relist(Path(copy))
     first, second = (file.read_bytes() for file in files)

@@ -1,4 +1,4 @@
-"""`headscape export --format=datasets`: what `datasets.load_from_disk` reads is what the store holds."""
+"""`headscape export --format=datasets`: `datasets.load_from_disk` reads the numbers of the store."""
 
 from pathlib import Path
 

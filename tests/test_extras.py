@@ -1,4 +1,4 @@
-"""The extras: what reads a store needs none, and a command whose extra is not installed names it."""
+"""The extras: reading a store needs none, and a command whose extra is not installed names the extra."""
 
 import json
 import re
@@ -20,7 +20,7 @@ from store.process import ExtraMissing, check_installed, missing_packages
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-#: What the modules of a package are called where it is not the package's own name.
+#: Modules of packages whose module has another name than the package.
 MODULES = {"dash-mantine-components": "dash_mantine_components", "pillow": "PIL", "umap-learn": "umap"}
 #: Reads a store while no module of an extra can be imported.
 READ = """
@@ -63,7 +63,7 @@ print(json.dumps(ends))
 
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Headscape as installed without an extra: each needs a package that is not there."""
+    """Headscape as installed without an extra: each extra needs a package that is missing."""
     folder = tmp_path / "headscape-0.2.0.dist-info"
     folder.mkdir()
     needed = [f'Requires-Dist: not-installed>=1; extra == "{extra}"' for extra in ("ingest", "dashboard", "notebook")]
@@ -76,7 +76,7 @@ def distribution_names(requirements: list[str]) -> list[str]:
 
 
 def modules_of_extras() -> str:
-    """Names of the modules of all process, as JSON."""
+    """Names of the modules that the extras `dashboard` and `ingest` install, as JSON."""
     extras = PROJECT["optional-dependencies"]
     names = {*distribution_names(extras["dashboard"]), *distribution_names(extras["ingest"])}
     # pandas comes with xarray.
@@ -151,7 +151,7 @@ def test_only_the_packages_of_that_extra_are_missed() -> None:
 
 
 def test_the_server_starts_with_its_extra_alone() -> None:
-    """It looks at the port before it looks for a store."""
+    """The server checks the port before it looks for a store."""
     assert serve(["--port", "99999"]) == 1
 
 
@@ -172,7 +172,7 @@ def versions(path: str) -> dict[str, str]:
 
 
 def test_the_lock_has_the_versions_of_the_constraints() -> None:
-    """All but torch, whose builds differ, and uv, which makes the lock."""
+    """The lock leaves out torch, whose builds differ, and uv, which makes the lock."""
     pinned, locked = versions("constraints.txt"), versions("requirements.lock")
     assert {name: version for name, version in pinned.items() if name not in ("torch", "uv")} == locked
 

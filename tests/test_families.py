@@ -1,4 +1,4 @@
-"""Every family of models against transformers: attention, trained heads, and whole stores of those that differ most from BERT."""
+"""Every family of models against transformers: attention, trained heads, and whole stores of families that differ from BERT."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ from tests.made_once import made_once
 from tests.stores import RULES, Ingest
 
 CPU = torch.device("cpu")
-#: Wordpieces of two sentences, the second longer; every vocabulary of the tests has so many.
+#: Wordpieces of two sentences, the second longer; every vocabulary of the tests has these wordpieces.
 SENTENCES = [np.array([2, 20, 10, 11, 3]), np.array([2, 30, 31, 22, 21, 25, 3])]
 LENGTHS = np.array(list(map(len, SENTENCES)))
 TEXT = "The film was good, zany!"
@@ -71,7 +71,7 @@ def test_attention_is_that_of_transformers(model_type: str, saved: Callable[[str
 
 
 def check_padded(model: HookedModel, folder: Path, sentences: list[np.ndarray]) -> None:
-    """Patterns of sentences in one batch are those of transformers."""
+    """Assert that patterns of sentences in one batch are those of transformers."""
     lengths = np.array(list(map(len, sentences)))
     real = np.arange(lengths.max()) < lengths[:, None]
     padded = np.full(real.shape, model.config.pad_token_id)
@@ -166,14 +166,14 @@ def test_a_weight_that_is_no_number_is_an_error(saved: Callable[[str], Path]) ->
 
 
 def change_queries(model: HookedModel, layer: int) -> None:
-    """A layer has other queries than were captured when it tells its pattern."""
+    """Let a layer compute its pattern from other queries than the captured ones."""
     attention = model.parts.module.encoder.layer[layer].attention.self
     shift = lambda _module, _inputs, output: output + (attention.config._attn_implementation == "eager")  # noqa: E731
     attention.query.register_forward_hook(shift)
 
 
 def hide(model: HookedModel, layer: int) -> None:
-    """A layer attends without asking transformers' interface."""
+    """Let a layer attend without transformers' attention interface."""
     attention = model.parts.module.encoder.layer[layer].attention.self
     attention.forward = lambda hidden_states, *_others, **_named: (hidden_states, None)
 
@@ -304,13 +304,13 @@ def test_a_size_is_refused_under_the_name_that_its_config_has(tmp_path: Path) ->
 # -- whole stores ---------------------------------------------------------------------------------------
 
 
-#: Scores of more than queries and keys, a mask. What the others add is compared above, without a store.
+#: Families with scores from more than queries and keys, and with a mask; the other families are compared above without a store.
 STORED, OTHERS = ["deberta-v2", "gpt2"], ["distilbert", "albert", "modernbert", "mpnet", "eurobert", "xmod"]
 
 
 @pytest.fixture(scope="module", params=[*STORED, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)])
 def masked_model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With a head for masked wordpieces; of GPT-2 with one for the next."""
+    """A model of a family with its head for masked wordpieces, or for the next wordpiece in GPT-2."""
     kind = next(iter(BY_TYPE[request.param].architectures))
     return made_once(
         tmp_path_factory, f"{kind}-{request.param}", partial(save_family, model_type=request.param, kind=kind)
@@ -319,7 +319,7 @@ def masked_model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
 
 @pytest.fixture(scope="module")
 def family_store(masked_model: Path, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """With pictures, feature points and importance."""
+    """A store of the family's model, with pictures, feature points and importance."""
     views = "attention-raw-2d,pca-exact-2d"
     make = partial(
         ingest,

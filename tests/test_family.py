@@ -1,4 +1,4 @@
-"""What a family of models is called stands in ingest/family alone."""
+"""Names of a family's modules and weights stand in ingest/family alone."""
 
 import re
 from pathlib import Path

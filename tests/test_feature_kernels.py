@@ -10,12 +10,12 @@ from scipy.stats import f_oneway, ortho_group
 
 from store.kernels.features import explained_share, linear_cka, summed_cosine
 
-#: Apart from 0, so that no point is a rounding error.
+#: Vectors of whole numbers, so that no point is a rounding error.
 VECTORS = arrays(np.float64, (6, 3), elements=st.integers(-5, 5).map(float))
 
 
 def by_kernels(first: np.ndarray, other: np.ndarray) -> float:
-    """HSIC of centred Gram matrices over the root of both with themselves (Kornblith 2019, equations 1 and 3)."""
+    """CKA: HSIC of centred Gram matrices over the root of each one's HSIC with itself (Kornblith 2019, equations 1 and 3)."""
     centre = np.eye(len(first)) - 1 / len(first)
     grams = [centre @ vectors @ vectors.T @ centre for vectors in (first, other)]
     return float(np.trace(grams[0] @ grams[1]) / np.sqrt(np.prod([np.trace(gram @ gram) for gram in grams])))
@@ -90,7 +90,7 @@ def test_groups_of_identical_vectors_explain_all_variance() -> None:
 
 
 def test_the_explained_share_of_a_case_computed_by_hand() -> None:
-    """Means 1 and 4 about 2.5: between 9 of a total of 13; 1 - (4 / 2) / (13 / 3)."""
+    """Group means are 1 and 4 about 2.5: squares between groups are 9 of 13 in all; 1 - (4 / 2) / (13 / 3)."""
     vectors = np.array([[0.0], [2], [3], [5]])
     assert explained_share(vectors, np.array([0, 0, 1, 1])) == pytest.approx(1 - (4 / 2) / (13 / 3))
 

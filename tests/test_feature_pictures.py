@@ -29,7 +29,7 @@ NAMES = "pca-joint,pca-each,pca-L00.mixed,umap-joint,umap-each,tsne-L01.mixed"
 
 @pytest.fixture(scope="module")
 def drawn(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Features]:
-    """Every kind of picture, of which those that look for neighbours are fitted on a part of the tokens."""
+    """Feature points with every kind of picture; pictures that look for neighbours are fitted on a part of the tokens."""
     with pytest.MonkeyPatch.context() as patch:
         for name, few in {"umap": {"point_vectors": 60, "value_tokens": 60}, "tsne": {"point_vectors": 50}}.items():
             patch.setitem(PROJECTIONS, name, replace(PROJECTIONS[name], joint_vectors=0, **few))
@@ -40,7 +40,7 @@ def drawn(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 def places(features: Features, view: str) -> np.ndarray:
-    """In the units of the projection: (point, token, component)."""
+    """Places (point, token, component) in the units of the projection."""
     opened = features.view(view)
     return features.places(view, features.n_tokens) * float(opened.side) + opened.low.values
 
@@ -129,7 +129,7 @@ def test_more_neighbours_than_points_are_not_named() -> None:
 
 
 class Waiting(Projection):
-    """Gives what its fits would take, and fits nothing."""
+    """A projection that returns the vectors of its fits, and fits nothing."""
 
     def begin(self, sets: Sequence[Callable[[], np.ndarray]]) -> list[np.ndarray]:
         return [read() for read in sets]
@@ -191,7 +191,7 @@ def test_the_picture_of_values_is_judged_where_it_is_drawn(drawn: Features) -> N
 
 # -- cubes ----------------------------------------------------------------------------------------------
 
-#: Of so few bits that no sum or difference of two is rounded: a place on the border is not outside.
+#: Places with so few bits that no sum or difference of two is rounded: a place on the border is not outside.
 PLACES = arrays(np.float64, (3, 5, 2), elements=st.floats(-100, 100, width=16))
 
 

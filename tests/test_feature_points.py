@@ -1,4 +1,4 @@
-"""Feature points in the store are what the model works with there: against a forward pass written out, and transformers."""
+"""Feature points in the store are the model's own vectors: against a forward pass written out, and transformers."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -23,13 +23,13 @@ from tests.tiny_models import save_model
 
 Ingest = Callable[..., str]
 CPU = torch.device("cpu")
-#: Of a number near 1, in float16 with what single precision has rounded before.
+#: Tolerance of a number near 1 in float16, with the rounding of single precision before.
 CLOSE = {"rtol": 1e-3, "atol": 1e-3}
 
 
 @pytest.fixture(scope="module")
 def four(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Features, Any]:
-    """A model of 4 layers, narrow, on 5 sentences and a review; the model itself."""
+    """Feature points of a narrow model of 4 layers on 5 sentences and a review, and the model itself."""
     place = tmp_path_factory.mktemp("four")
     folder = save_model(place / "model", layers=4, channels=4)
     url = ingest(place / "store", model=folder, sentences=5, **(FEATURES | {"features": "pca-joint"}))
@@ -43,7 +43,7 @@ def load(folder: Path) -> Any:
 
 
 def inputs(features: Features) -> list[slice]:
-    """Where each input of the model stands on the token set's token axis."""
+    """Slices of the model's inputs on the token axis of the token set."""
     position = features.tokens.position.values
     starts = np.append(np.flatnonzero(position == 0), len(position))
     return [slice(*ends) for ends in pairwise(starts)]

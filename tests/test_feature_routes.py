@@ -1,4 +1,4 @@
-"""What the server answers of feature points: bytes for the canvas, cards, files, and a sentence where there is nothing."""
+"""Routes of feature points: bytes for the canvas, cards, files, and one sentence where the store has none."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""Stage `features`: what is made when, and what readers see of it meanwhile."""
+"""Stage `features`: what an ingest makes and when, and what readers see meanwhile."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ JOINT = {"features": "pca-joint", "reviews": "none"}
 
 @pytest.fixture(scope="module")
 def small(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """5 sentences with the feature points of the sample."""
+    """A store of 5 sentences with the feature points of the sample."""
     return ingest(tmp_path_factory.mktemp("small") / "store", sentences=5, **JOINT)
 
 
@@ -167,7 +167,7 @@ def test_another_view_leaves_the_rest_as_it_is(
 def test_a_corpus_that_grows_takes_its_feature_points_along(
     copy: Path, ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path
 ) -> None:
-    """Also the view that is not asked for again."""
+    """The view that is not asked for again grows too."""
     grown = read_arrays(ingest(copy, sentences=15, features="pca-each", reviews="none"))
     once = ingest(tmp_path / "once", sentences=15, features="pca-each,pca-joint", reviews="none")
     expected = read_arrays(once)
@@ -223,7 +223,7 @@ def test_the_description_names_the_token_sets(copy: Path) -> None:
 def test_readers_of_an_interrupted_ingest_see_no_part_of_a_token_set(
     target: Target, copy: Path, ingest: Ingest, read_arrays: ReadArrays
 ) -> None:
-    """Not even when another model is published afterwards."""
+    """The part stays unseen even when another model is published afterwards."""
     before = read_arrays(str(copy))
     interrupted(
         ingest,
@@ -289,7 +289,7 @@ def test_a_view_that_went_with_its_token_set_comes_back_after_an_interruption(co
 
 @pytest.fixture
 def pools() -> Iterator[list[ThreadPoolExecutor]]:
-    """Those an ingest makes, of one thread each: processes take seconds to import what they fit with."""
+    """The pools that an ingest makes, of one thread each: processes would need seconds for their imports."""
     pools: list[ThreadPoolExecutor] = []
 
     def make() -> ThreadPoolExecutor:

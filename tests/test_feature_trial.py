@@ -17,7 +17,7 @@ from ingest.projections.projection import PlaceGrid
 from ingest.run.settings import Settings, parse
 from store.schema.pictures import ViewName
 
-#: UMAP is compiled for half a minute; what a page does with a trial is tested without it, and one trial in a browser.
+#: UMAP is compiled for half a minute; pages with a trial are tested without UMAP, and one trial in a browser.
 pytestmark = pytest.mark.slow
 
 Ingest = Callable[..., str]
@@ -33,13 +33,13 @@ def vectors() -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def told() -> list[tuple[float, str]]:
-    """What the trial of the fixture below tells."""
+    """Progress (share, stage) that the trial of fixture `tried` tells."""
     return []
 
 
 @pytest.fixture(scope="module")
 def tried(vectors: np.ndarray, told: list[tuple[float, str]]) -> tuple[np.ndarray, np.ndarray, dict[str, object]]:
-    """A trial on one point."""
+    """The outcome of a trial on one point."""
     return try_picture(
         ViewName("umap", "L00.mixed"),
         CHOSEN,

@@ -1,4 +1,4 @@
-"""What the store says of its feature points: tokens, measures, labels, classes, and what is not there."""
+"""Feature points as the store gives them: tokens, measures, labels, classes, and errors where something is missing."""
 
 from collections.abc import Callable
 from pathlib import Path

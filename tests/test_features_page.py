@@ -1,4 +1,4 @@
-"""Page Features in a browser: small panels, the large one, and the way of the same tokens through all of them."""
+"""Page Features in a browser: small panels, the large panel, and the path of the same tokens through all panels."""
 
 import re
 from urllib.parse import parse_qs, urlsplit
@@ -17,7 +17,7 @@ from store import Corpus
 from tests.browser import DRAWN, SECONDS, Open, Visit, blank, canvas_place, choose, drawn, inked, picture, until
 
 NAME = ".player output"
-#: Pauses as soon as the name of another point stands there.
+#: Pauses the player as soon as it shows the name of another point.
 PAUSE_AT_ONCE = """() => {
   const [name, button] = ["output", "button"].map((tag) => document.querySelector(`.player ${tag}`));
   const before = name.textContent;
@@ -35,7 +35,7 @@ def fields(page: Page) -> dict[str, str]:
 
 
 def in_link(page: Page, field: str, value: str | None) -> None:
-    """Wait until the link says so."""
+    """Wait until a field of the link has a value."""
     for _ in range(20 * SECONDS):
         if fields(page).get(field) == value:
             return
@@ -49,12 +49,12 @@ def large(visit: Visit, server: str, point: str = "L00.mixed") -> Page:
 
 @pytest.fixture
 def grid(visit: Visit, tiny_server: str) -> Page:
-    """All points."""
+    """Page Features with the panels of all points."""
     return drawn(visit(f"{tiny_server}/features"))
 
 
 def panel_place(page: Page, name: str) -> tuple[float, float]:
-    """A place in a panel in the window: right of its column's heading's beginning, below its row's."""
+    """A place in a panel, in the window: right of the start of the column's heading, below the row's heading."""
     layer, _, kind = name.partition(" ") if re.match(r"L\d ", name) else ("input", " ", name)
     column, row = heading(page, ".column-names", f"^{layer}$"), heading(page, ".row-names", rf"^(↓ )?{kind}( ·|$)")
     return column["x"] + 40, row["y"] + 60
@@ -85,7 +85,7 @@ def test_all_points_are_headed_drawn_and_explained(grid: Page, tiny_corpus: Corp
     expect(grid.get_by_text("all of them are drawn")).to_be_visible()
     expect(grid.locator(".caption", has_text="fitted on")).to_be_visible()
     expect(grid.get_by_text("Trustworthiness (1:")).to_contain_text("mean")
-    expect(grid.get_by_text("headscape finetune")).to_be_visible()  # there is no classifier to colour by
+    expect(grid.get_by_text("headscape finetune")).to_be_visible()  # the store has no classifier to colour by
     expect(grid.locator(".figure").filter(has_text="Explained variance")).to_contain_text(f"over {tokens:,} tokens")
     expect(grid.get_by_role("img", name="CKA of every two places in the model")).to_be_visible()
     grid.mouse.move(*panel_place(grid, "L1 attention output"))
@@ -126,9 +126,9 @@ def test_headings_stay_in_sight_and_the_way_into_a_panel_and_back_by_mouse_and_k
     expect(page.get_by_text("drawn tokens are selected")).to_be_visible()
     expect(
         page.get_by_role("img", name="CKA of every two places in the model")
-    ).to_be_visible()  # charts are there again
+    ).to_be_visible()  # charts are shown again
     drawn(page).locator(".frame").focus()
-    for key in ("ArrowRight", "ArrowDown", "ArrowLeft"):  # from the panel that was left
+    for key in ("ArrowRight", "ArrowDown", "ArrowLeft"):  # the keys go on from the panel that was left
         page.keyboard.press(key)
     expect(page.locator(".points .announcement[aria-live]")).to_contain_text("L0 layer output")
     page.keyboard.press("Enter")

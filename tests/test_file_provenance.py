@@ -1,4 +1,4 @@
-"""Every file of the server says what its numbers are of: all routes of files there are, found in the application itself."""
+"""Every file of the server names its model and snapshot: all routes of files are found in the application itself."""
 
 import io
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ from dashboard.ui.files import MIMETYPES
 from dashboard.web.served_store import ServedStore
 from tests.client import FakeTyped, csv_rows
 
-#: For each parameter of a route what there is in the store; those that are a choice of words take every word.
+#: A value of each parameter of a route that is in the store; a parameter with a choice of words takes every word.
 EXAMPLES = {
     "view": "pca-exact-2d",
     "layer": 1,
@@ -30,11 +30,11 @@ EXAMPLES = {
     "series": "points",
     "panel": "grid",
 }
-#: Of routes of feature points.
+#: Other values of parameters in routes of feature points.
 OF_FEATURES = {"view": "pca-each"}
-#: What a query string says where an address has this part.
+#: Query strings of addresses that have this part.
 QUERIES = {"/typed/": "?text=x", "/hypothesis.": "?hquery=the", "/reach-labels.": "?labelled=negative"}
-#: Files of words: the corpus of the other files has none. What a query string chooses in them.
+#: Files of words, with their query string. The corpus of the other files has no words.
 OF_WORDS = {
     "relations": "",
     "relation": "?relation=det&direction=forward",
@@ -42,7 +42,7 @@ OF_WORDS = {
     "uas": "",
     "coreference": "",
 }
-#: Files of the roles of a head: the corpus of the other files has none.
+#: Files of the roles of a head. The corpus of the other files has no roles.
 OF_ROLES = ("roles", "rules", "dictionary")
 
 
@@ -66,13 +66,13 @@ def forms(rule: Rule) -> set[str]:
 
 
 def words(rule: Rule, name: str) -> list[str]:
-    """What a parameter can be; empty where it is no choice of words."""
+    """The words that a parameter can be; empty where it is no choice of words."""
     converter = rule._converters[name]
     return sorted(converter.items) if isinstance(converter, AnyConverter) else []
 
 
 def addresses(server: Flask, parts: dict[str, str]) -> Iterator[str]:
-    """Of every route of a file, with every word and an example of what else is in it."""
+    """Addresses of every route of a file, with every word of a choice and an example of any other parameter."""
     for rule in file_rules(server):
         known = parts | EXAMPLES | (OF_FEATURES if "token_set" in rule.arguments else {})
         missing = [name for name in rule.arguments if name not in known and not words(rule, name)]
@@ -85,7 +85,7 @@ def addresses(server: Flask, parts: dict[str, str]) -> Iterator[str]:
 
 
 def named(content: bytes, address: str) -> set[str]:
-    """What a file says that it is of."""
+    """Provenance that a file states: its model and snapshot."""
     if ".parquet" in address:
         metadata = parquet.read_schema(io.BytesIO(content)).metadata
         return {" ".join(metadata.get(name, b"").decode() for name in (b"model", b"snapshot"))}
@@ -93,19 +93,19 @@ def named(content: bytes, address: str) -> set[str]:
 
 
 def of_words(address: str) -> str | None:
-    """Which of the files of words it is; None for another file."""
+    """The name of a file of words; None for another file."""
     name = address.rpartition("/")[2].partition(".")[0]
     return name if name in OF_WORDS else None
 
 
 def of_roles(address: str) -> str | None:
-    """Which of the files of roles it is; None for another file."""
+    """The name of a file of roles; None for another file."""
     what = address.split("/")[-3]
     return what if what in OF_ROLES else None
 
 
 def runs_a_model(address: str) -> bool:
-    """Whether the file is of what a model itself gives: tests/test_curve_of_heads.py and tests/test_vector_of_sentence.py have these."""
+    """Whether a file needs a run of the model: tests/test_curve_of_heads.py and tests/test_vector_of_sentence.py test these."""
     return any(f"/{name}." in address for name in ("curve", "vector", "alike"))
 
 
@@ -115,12 +115,12 @@ def test_every_file_of_roles_names_its_model_and_its_snapshot(name: str, roles_s
     expect_named(corpus, roles_store, lambda address: of_roles(address) == name)
 
 
-#: Files of what arrives, of which the two models of page Compare have nothing.
+#: Files of what arrives: the two models of page Compare have no such numbers.
 OF_MIXING = ("arrival", "reach", "reach-labels")
 
 
 def of_mixing(address: str) -> str | None:
-    """Which of the files of what arrives it is; None for another file."""
+    """The name of a file of what arrives; None for another file."""
     name = address.rpartition("/")[2].partition(".")[0]
     return name if name in OF_MIXING else None
 
@@ -137,7 +137,7 @@ def test_every_file_of_words_names_its_model_and_its_snapshot(name: str, bank_st
 
 
 def expect_named(corpus: store.Corpus, place: str, is_one: Callable[[str], bool], query: str = "") -> None:
-    """A file of each kind says what it is of."""
+    """Assert that a file of each kind names its model and snapshot."""
     server = create_app(ServedStore(place)).server
     parts = {"snapshot": corpus.snapshot, "model": corpus.name, "other": corpus.name}
     every = [address for address in addresses(server, parts) if is_one(address)]

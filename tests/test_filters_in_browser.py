@@ -20,12 +20,12 @@ def head(visit: Visit, space_server: str) -> Page:
 
 
 def counted(page: Page, selected: np.ndarray) -> None:
-    """Wait until the page says that so many of (token, role) are selected."""
+    """Wait until the page counts the selected points of a mask (token, role)."""
     expect(page.locator(".count")).to_contain_text(f"{selected.sum():,} of {selected.size:,} drawn queries and keys")
 
 
 def pick(page: Page, column: str, *categories: str) -> None:
-    """Choose categories of a filter that is there."""
+    """Choose categories of a filter on the page."""
     page.get_by_role("textbox", name=f"Filter {column}").click()
     for category in categories:
         page.get_by_role("option", name=re.compile(f"^{re.escape(category)} \\(")).click()
@@ -44,7 +44,7 @@ def test_controls_stand_by_their_labels_and_filters_are_added_from_the_menu_and_
 
 
 def filters_are_added(head: Page, space: Corpus) -> None:
-    """Of tokens and of the data; every one must hold."""
+    """A filter of tokens and a filter of the data are added; a selected token meets both."""
     choose(head, "Filter", "token type")
     pick(head, "token type", "full stop or comma")
     punctuation = space.tokens.token_flags.values[space.rows] == PUNCTUATION
@@ -106,7 +106,7 @@ def place(part: Locator) -> FloatRect:
 
 
 def controls_stand_by_their_labels(head: Page) -> None:
-    """A switch nearer to its own label than to the next, and an (i) on the line of its label."""
+    """A switch stands nearer to its own label than to the next, and an (i) on the line of its label."""
     sizes, beside = (head.locator(".switch", has_text=name) for name in ("size by norm", "contours"))
     own, other = (place(switch.locator(".mantine-Switch-track")) for switch in (sizes, beside))
     text = place(sizes.get_by_text("size by norm"))

@@ -1,4 +1,4 @@
-"""Sentences are found by words, label, length, and by what a head does in them."""
+"""Sentences are found by words, label and length, and by a head's attention in them."""
 
 import gc
 import weakref

@@ -39,7 +39,7 @@ def test_a_found_a_random_the_next_and_the_one_before_are_a_click_away_and_words
 
 
 def finds_sentences(page: Page, tiny_corpus: Corpus) -> None:
-    """By words, label and length, and says where there are none. Which sentences: `test_finder.py`."""
+    """Sentences are found by words, label and length; the page says where there are none. Numbers: `test_finder.py`."""
     words = page.get_by_role("textbox", name="Words")
     words.fill("film")
     page.keyboard.press("Enter")
@@ -107,7 +107,7 @@ def test_the_controls_of_a_typed_pair_show_their_whole_choice(visit: Visit, tiny
 
 
 def leads_to_sentences(page: Page, tiny_corpus: Corpus) -> None:
-    """To one that was found, to a random one, to the next and to the one before."""
+    """Links lead to a found sentence, to the next, to the previous and to a random sentence."""
     title, count = page.get_by_role("heading", level=1), tiny_corpus.n_sentences
     found_sentences(page).nth(2).get_by_role("link").click()
     expect(page).to_have_url(re.compile(r"sentence=2(&|$)"))

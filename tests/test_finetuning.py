@@ -1,4 +1,4 @@
-"""`ingest.finetuning`: what is trained, what is kept, and that a killed run ends as if it had not been."""
+"""`ingest.finetuning`: the trained weights, the kept files, and that a killed run ends as if it had not been killed."""
 
 import os
 import re
@@ -38,7 +38,7 @@ def result(tiny_model: Path, opinions: Path, tmp_path_factory: pytest.TempPathFa
 
 
 def test_the_result_tells_the_labels_apart(result: Path) -> None:
-    """Half of them would be chance."""
+    """Half of the labels would be right by chance."""
     assert metrics_of(result)["accuracy"] == 1.0
 
 
@@ -58,7 +58,7 @@ def test_the_embeddings_and_so_many_lower_layers_stay_as_they_were(
     out = finetune(tiny_model, opinions, tmp_path / "out", epochs=1, freeze=frozen)
     before, after = weights_of(tiny_model), weights_of(out)
     changed = {name for name, weight in before.items() if not torch.equal(weight, after[name])}
-    # Softmax takes no notice of a key's bias.
+    # Softmax does not depend on a key's bias.
     assert changed >= {name for name in before if name.startswith(trained) and "key.bias" not in name}
     assert changed <= {name for name in before if name.startswith(trained)}
 
@@ -177,7 +177,7 @@ def test_a_killed_process_goes_on_to_the_same_weights(
 
 
 def killed_after_training(model: Path, data: Path, out: Path, **settings: int) -> Path:
-    """What a run leaves that was killed before its result was named."""
+    """The folder of a run that was killed before its result was named."""
     with interruption((Folder, "finish"), after=0):
         finetune(model, data, out, **settings)
     return out
@@ -192,13 +192,13 @@ def test_a_run_that_was_stopped_after_training_saves_what_it_had(
 
 @pytest.fixture
 def half(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An accuracy that is best at the first evaluation."""
+    """Lets every evaluation have the same accuracy, so that the first evaluation is the best."""
     monkeypatch.setattr(training, "accuracy", lambda _: {"accuracy": 0.5})
 
 
 @pytest.fixture
 def trained(half: None, tiny_model: Path, opinions: Path, tmp_path: Path) -> Path:  # noqa: ARG001
-    """What a run leaves that was killed after training, and was best long before its last step."""
+    """The folder of a run that was killed after training, and was best long before its last step."""
     return killed_after_training(tiny_model, opinions, tmp_path / "killed", epochs=1)
 
 

@@ -17,7 +17,7 @@ from tests.complaints import complaint_of
 from tests.finetuned import write_opinions
 
 Complaint = Callable[..., str]
-#: Files without which Trainer does not go on, or goes on to other weights.
+#: Files of a checkpoint without which Trainer does not resume, or resumes to other weights.
 CHECKPOINT_FILES = ("model.safetensors", "optimizer.pt", "scheduler.pt", "rng_state.pth")
 
 
@@ -90,7 +90,7 @@ def test_data_that_teaches_nothing_is_refused(content: str, part: str, refused: 
 def test_a_model_whose_layers_are_of_another_shape_is_refused(
     refused: Complaint, tiny_model: Path, tmp_path: Path
 ) -> None:
-    """transformers would fill them with random numbers, as it may for the classifier."""
+    """transformers would fill the layers with random numbers, as it may fill the classifier."""
     broken = Path(shutil.copytree(tiny_model, tmp_path / "broken"))
     config = json.loads((broken / "config.json").read_text())
     (broken / "config.json").write_text(json.dumps(config | {"intermediate_size": 48}))
@@ -164,14 +164,14 @@ def test_a_folder_with_the_metrics_of_something_else_is_refused(
 
 @pytest.fixture
 def begun_folder(tmp_path: Path) -> Path:
-    """What a run that was killed leaves."""
+    """The folder of a run that was killed."""
     Folder(tmp_path / "out", {"epochs": 3}).begin()
     write_checkpoint(tmp_path / "out" / "checkpoints" / "checkpoint-5")
     return tmp_path / "out"
 
 
 def write_checkpoint(folder: Path) -> Path:
-    """As Trainer would, with nothing in it."""
+    """Write the files of a checkpoint of Trainer, all but one empty."""
     folder.mkdir()
     for name in CHECKPOINT_FILES:
         (folder / name).write_text("")

@@ -1,4 +1,4 @@
-"""What a fine-tuning trains on: which reviews, how they are cut, in which order they come."""
+"""Training data of a fine-tuning: the choice of reviews, their cuts and their order."""
 
 from pathlib import Path
 from typing import Any
@@ -208,7 +208,7 @@ def trained_on(*texts: str, names: tuple[str, ...] = ("bad", "good")) -> Labelle
 
 
 def read_cached(test: datasets.Dataset, known: Labelled) -> tuple[Labelled, int]:
-    """The test split of a data set that the cache has with such a one."""
+    """The test split of a data set in the cache, read without texts trained on."""
     with cached_data(HUB.name, train=test, test=test):
         return read_test(HUB, known, text="text", label="label")
 
@@ -236,6 +236,6 @@ def test_a_test_split_whose_labels_are_kept_secret_is_empty() -> None:
 
 
 def test_an_unreachable_hub_is_reported() -> None:
-    """Every test is offline."""
+    """Every test is offline: the hub is out of reach."""
     with pytest.raises(IngestError, match=r"cannot be loaded from the hub \(ConnectionError\)\. Try again"):
         read_test(HUB, trained_on(), text="text", label="label")

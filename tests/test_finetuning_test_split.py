@@ -1,4 +1,4 @@
-"""The test split of a data set on the hub: had before the training, judged once after it."""
+"""The test split of a data set on the hub: loaded before the training, judged once after it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.hub_cache import cached_data, write_rows
 
 pytestmark = pytest.mark.slow
 
-#: Rows of all reviews; the test split begins with some that are trained on or held out.
+#: Rows of both splits; the test split begins with reviews that are trained on or held out.
 TRAIN, TEST = range(160), range(150, 190)
 
 
@@ -28,7 +28,7 @@ def opinions(tmp_path: Path) -> datasets.Dataset:
 
 @pytest.fixture
 def cached(opinions: datasets.Dataset) -> Iterator[Path]:
-    """The name of a data set with two splits that the cache has."""
+    """The name of a data set with two splits in the cache."""
     with cached_data("somebody/opinions", train=opinions.select(TRAIN), test=opinions.select(TEST)):
         yield Path("somebody/opinions")
 
@@ -48,7 +48,7 @@ def test_the_test_split_is_judged_once_without_reviews_of_the_training_data(
 def test_a_missing_test_split_is_reported_before_the_training(
     opinions: datasets.Dataset, tiny_model: Path, tmp_path: Path
 ) -> None:
-    """The cache has the first reviews of the training split alone, and the hub cannot be asked for others."""
+    """The cache has the first reviews of the training split alone, and the hub is out of reach."""
     data = HubData("somebody/comments", None, COMMIT)
     write_rows(stream_file(data, None, FIRST, None), opinions.select(TRAIN))
     with pytest.raises(IngestError, match="cannot be loaded from the hub"):

@@ -1,4 +1,4 @@
-"""Fingerprints of chunk files: what `verify` finds of files whose ends, size and CRC-32C are as they were."""
+"""Fingerprints of chunk files: `verify` finds changes in files whose ends, size and CRC-32C are as they were."""
 
 import zlib
 from pathlib import Path
@@ -30,7 +30,7 @@ def place(tmp_path: Path) -> Path:
 def test_sound_tiles_in_the_middle_of_a_file_are_found_by_verify(middle: tuple[bytes, bytes], place: Path) -> None:
     before = checksum(place / FILE)
     (place / FILE).write_bytes(b"".join(map(tile, (b"a", *middle, b"d"))))
-    assert checksum(place / FILE) == before  # what another list of CRC-32C would compare
+    assert checksum(place / FILE) == before  # a plain list of CRC-32C would find no change
     assert list(Checksums(place).wrong_files()) == [f"{FILE} holds other bytes than were written."]
 
 

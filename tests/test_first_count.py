@@ -1,4 +1,4 @@
-"""Of a large corpus the first tokens are counted first: their numbers, what the page says of them, and what replaces them."""
+"""The first tokens of a large corpus are counted first: their numbers, the page's words on them, and the numbers of all tokens."""
 
 from dataclasses import replace
 from typing import Any
@@ -19,7 +19,7 @@ WHERE = "kind:word"
 ROWS = 150
 
 
-#: Small corpora count as large ones.
+#: Limits by which a small corpus counts as large.
 LARGE = CountLimits(first=ROWS, fewest=2)
 
 
@@ -38,7 +38,7 @@ def first(tiny_corpus: Corpus) -> Part:
 
 
 def by_hand(corpus: Corpus, rows: np.ndarray) -> np.ndarray:
-    """Mean over sentences of the mean over their rows: (statistic, layer, head)."""
+    """Means (statistic, layer, head) over sentences of the means over their rows."""
     stored = corpus.token_statistic.values.astype(np.float64)
     sentence = corpus.tokens.sentence_index.values
     each = [stored[..., rows[sentence[rows] == number]].mean(axis=-1) for number in np.unique(sentence[rows])]
@@ -78,7 +78,7 @@ def test_the_whole_corpus_is_never_cut(tiny_corpus: Corpus) -> None:
 
 
 def filled(served_store: ServedStore, place: str, name: str | None = None) -> str:
-    """What fills the place of a job."""
+    """The content that fills the place of a job."""
     registered = create_app(served_store).callback_map
     (entry,) = (entry for key, entry in registered.items() if '"is":"job"' in key)
     callback: Any = entry["callback"]

@@ -1,4 +1,4 @@
-"""The first picture of a new model, of raw vectors: readers see it before normalisations, pairs and intervals are there."""
+"""The first picture of a new model, of raw vectors: readers see it before normalisations, pairs and intervals."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ VIEWS = "pca-raw-2d,pca-exact-2d"
 
 @pytest.fixture(scope="session")
 def early_store(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """As an ingest leaves it that was killed after its first picture."""
+    """The store of an ingest that was killed after its first picture."""
     stop = partial(interrupted, ingest, target=(pipeline, "normalize_corpus"), after=0, views=VIEWS)
     return str(made_once(tmp_path_factory, "early", stop))
 

@@ -1,4 +1,4 @@
-"""The page of a link is asked for at once, and once: the server puts it together while the scripts that show it are on their way."""
+"""The page of a link is requested at once, and once: the server makes it while the scripts that show it still load."""
 
 from playwright.sync_api import expect
 

@@ -1,4 +1,4 @@
-"""Of a large data set of the hub an ingest reads the first reviews that its budget takes, and says so."""
+"""An ingest reads only the first reviews of a large data set on the hub, as many as its budget needs, and says so."""
 
 import re
 from pathlib import Path
@@ -34,7 +34,7 @@ def sized(size: HubSize | None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def part(fewest: int | None = 8_000, *, first: int | None = None, held: tuple[str, ...] = ()) -> FirstRows:
-    """What is read of the large data set."""
+    """The part of the large data set that is read."""
     return part_of(LARGE, None, identity=WHOLE, first=first, fewest=fewest, held=held)
 
 
@@ -90,7 +90,7 @@ def test_what_is_no_number_of_reviews_is_refused(first: str) -> None:
 
 
 def stream(_place: str, *, streaming: bool, **_: Any) -> Any:
-    """As `load_dataset` of datasets, of a stream alone."""
+    """Stands for `load_dataset` of datasets, for a stream alone."""
     assert streaming
     texts = [f"The film {row} was good." for row in range(200)]
     return datasets.Dataset.from_dict({"text": texts}).to_iterable_dataset()
@@ -98,7 +98,7 @@ def stream(_place: str, *, streaming: bool, **_: Any) -> Any:
 
 @pytest.fixture
 def large_store(ingest: Ingest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """40 sentences of a data set of 3,000,000 reviews, of which 80 are enough and 128 are read."""
+    """A store of 40 sentences from a data set of 3,000,000 reviews: 80 reviews are enough, and 128 are read."""
     monkeypatch.setattr(hub, "FIRST", 8)
     with monkeypatch.context() as patch:  # the hub is out of reach afterwards
         patch.setattr(datasets, "load_dataset", stream)

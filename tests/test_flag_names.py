@@ -1,4 +1,4 @@
-"""Messages and help name flags of the command: a person who installed Headscape with pip has no variables of make."""
+"""Messages and help name flags of the command: an installation by pip has no variables of make."""
 
 import re
 from dataclasses import fields

@@ -54,13 +54,13 @@ def test_a_flipped_bit_never_changes_a_number_silently(few: str) -> None:
 def test_damage_is_served_as_one_sentence(kind: str, sentence: str, copy: Path, base: str) -> None:
     for file in (copy / kind).iterdir():
         content = np.frombuffer(file.read_bytes(), np.uint8).copy()
-        content[::16] ^= 1  # in every tile of a shard, as a route reads some of them only
+        content[::16] ^= 1  # flips bits in every tile of a shard, as a route reads only some tiles
         file.write_bytes(content.tobytes())
     client = create_app(ServedStore(str(copy))).server.test_client()
     for route in (
         "points/pca-exact-2d/1/0.bin?tokens=20",
         "sentence/3/neuron/1/1/2.json",
-    ):  # large: chunks of their own
+    ):  # arrays that are large enough to have their own chunk files
         answer = client.get(f"{base}/{route}")
         assert answer.status_code == 503
         assert answer.text.startswith(sentence)

@@ -117,7 +117,7 @@ def test_a_parquet_file_names_its_labels_by_its_path_as_by_a_pattern(tmp_path: P
 
 
 def test_a_store_from_before_the_names_of_a_parquet_file_were_read_goes_on_with_its_numbers(tmp_path: Path) -> None:
-    """It listed the numbers that occur."""
+    """The earlier version listed the numbers that occur as the names of labels."""
     reviews = read(write_named(tmp_path, "films", [2, -1, 1], ["bad", "good", "odd"])).numbered_as(["-1", "1", "2"])
     assert (reviews.label_names, [review.label for review in reviews]) == (["-1", "1", "2"], [2, 0, 1])
     assert reviews.numbered_as([]).label_names == ["-1", "1", "2"]
@@ -382,7 +382,7 @@ def test_a_store_of_a_folder_needs_nothing_but_the_folder(ingest: Ingest, tmp_pa
 def test_a_finished_store_asks_nothing_of_a_hub_that_is_out_of_reach(
     ingest: Ingest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The cache has the data once, and no longer."""
+    """The cache has the data for the first ingest, and no longer for the second."""
     with cached_data("films/one", train=rows(0, 7)):
         ingest(tmp_path / "store", data="films/one")
     ingest(tmp_path / "store", data="films/one")

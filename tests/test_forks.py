@@ -1,4 +1,4 @@
-"""Parts of a transaction that other processes write: joined into one commit, and nothing is lost or written twice."""
+"""Parts of a transaction that other processes write are joined into one commit; nothing is lost or written twice."""
 
 import pickle
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from store.repository.writer import Fork, Writer, open_writer
 
 @pytest.fixture
 def writer(tmp_path: Path) -> Iterator[Writer]:
-    """With two arrays of four chunks."""
+    """A writer of a store with two arrays of four chunks."""
     with open_writer(str(tmp_path / "store")) as opened:
         for name in ("first", "second"):
             opened.group("models").create_array(name, shape=(8,), chunks=(2,), dtype="int32", fill_value=-1)
@@ -24,7 +24,7 @@ def writer(tmp_path: Path) -> Iterator[Writer]:
 
 
 def write(fork: Fork, chunk: int, value: int, name: str = "first") -> Fork:
-    """As a process does that gets the fork, writes a chunk and sends the fork back."""
+    """Write a chunk as a process does: it gets the fork, writes the chunk and sends the fork back."""
     received: Fork = pickle.loads(pickle.dumps(fork))
     array_of(received.group("models"), name)[2 * chunk : 2 * chunk + 2] = value
     returned: Fork = pickle.loads(pickle.dumps(received))
@@ -76,7 +76,7 @@ def test_the_same_chunk_in_two_transactions_is_refused(writer: Writer) -> None:
 
 
 def test_of_the_same_chunk_in_two_forks_of_one_transaction_the_last_wins(writer: Writer) -> None:
-    """icechunk 1 does not see it: tasks of one transaction must each have chunks of their own."""
+    """icechunk 1 does not notice two writers of a chunk: tasks of one transaction must write different chunks."""
     forked = writer.begin_forks()
     writer.join(forked, [write(forked.fork(), 0, value) for value in (5, 6)])
     writer.commit("the same chunk")

@@ -1,4 +1,4 @@
-"""Stores that releases before wrote open, are sound and show the same. `tests.former_stores` made them."""
+"""Stores of earlier releases open, are sound and show the same. `tests.former_stores` made them."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ LINKS = [
 
 @pytest.fixture(scope="module", params=archives.NAMES)
 def former(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of a former commit, and what that commit read of it."""
+    """A store of a former commit, and the numbers that the commit read from it."""
     return archives.unpack(request.param, tmp_path_factory.mktemp("former"))
 
 

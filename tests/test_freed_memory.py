@@ -30,7 +30,7 @@ print((own.memory_info().rss - before) // 10**6)
 
 
 def megabytes(how: str) -> int:
-    """What a process keeps of 280 MB after eight threads have freed them."""
+    """Megabytes that a process keeps after eight threads have freed 280 MB."""
     done = subprocess.run([sys.executable, "-c", CODE, how], check=True, capture_output=True, text=True)
     return int(done.stdout)
 
@@ -96,7 +96,7 @@ def test_freed_memory_is_used_again_within_the_context_alone() -> None:
 
 
 def test_arrow_takes_memory_where_a_worker_gives_it_back() -> None:
-    """What it takes with its own allocator stays with the process."""
+    """Memory that Arrow takes by its own allocator stays with the process."""
     code = "import dashboard.__main__, pyarrow; print(pyarrow.default_memory_pool().backend_name)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout == "system\n"

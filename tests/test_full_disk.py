@@ -39,7 +39,7 @@ def full() -> Iterator[None]:
 
 
 def _allocated(file: Path) -> bool:
-    """Whether the disk has room for the whole file."""
+    """Whether the whole file is allocated on the disk."""
     known = file.stat()
     return known.st_blocks * 512 >= known.st_size
 

@@ -1,4 +1,4 @@
-"""The gallery of the documentation: its page is what is declared, its links show that, and its pictures are told apart."""
+"""The gallery of the documentation: its page and its links show the declared views, and its pictures can be told apart."""
 
 import re
 from collections.abc import Iterator
@@ -21,14 +21,14 @@ MOST_BYTES = 1_500_000
 
 @pytest.fixture(scope="module")
 def server(default_store: str) -> Iterator[str]:
-    """Of the default model on a few reviews."""
+    """The address of a dashboard on the default model with a few reviews."""
     with serving(default_store) as address:
         yield address
 
 
 @pytest.fixture(scope="module")
 def page(open_shared: Open, server: str) -> Page:
-    """One for all links, shown one after the other: a page that is not there yet goes to no link."""
+    """One page for all links, shown one after the other; it is loaded first, as an unloaded page cannot go to a link."""
     page = open_shared(f"{server}/lessons")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     return page
@@ -66,7 +66,7 @@ def test_another_snapshot_in_the_header_is_told_from_another_view() -> None:
 
 
 def without_snapshot(picture: Image.Image) -> Image.Image:
-    """A picture whose header says nothing of the store."""
+    """A picture whose header does not name the snapshot."""
     changed = picture.copy()
     changed.paste("white", (280, 15, 560, 40))
     return changed

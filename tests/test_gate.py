@@ -1,4 +1,4 @@
-"""The gate: every route of the application and of Dash, by every method, with every credential that is none."""
+"""The gate: every route of the application and of Dash, by every method, with every kind of invalid credential."""
 
 import re
 import time
@@ -33,13 +33,13 @@ Closed = tuple[str, Flask]
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 HEALTH = {"/_healthz", "/_readyz"}
 SIGNING_IN = {"/login", "/logout", "/fonts/<name>"}
-#: Rules of all routes that anybody may use. Whoever adds one has to add it here.
+#: Rules of all routes that anybody may use. A new open route must be added here.
 OPEN = {
     "password": HEALTH | SIGNING_IN,
     "oidc": HEALTH | SIGNING_IN | {"/login/provider", "/login/callback"},
     "proxy": HEALTH,
 }
-#: What fills in the parts of a rule, by the name of a part or its kind.
+#: Values of the parts of a rule, by the kind of the part.
 VALUES = {"int": "1", "path": "x/y"}
 PROVIDER = Provider("http://127.0.0.1:9/.well-known/openid-configuration", "client", "secret", ("example.org",))
 
@@ -51,7 +51,7 @@ def access_of(kind: str, folder: Path) -> Access:
 
 
 def paths(server: Flask, corpus: Corpus) -> dict[str, str]:
-    """A path of every rule, of things that exist where a name says which."""
+    """A path of every rule, with things that exist where a part names one."""
     known = {"snapshot": corpus.snapshot, "model": corpus.name, "other": corpus.name, "view": next(iter(corpus.views))}
 
     def value(part: re.Match[str]) -> str:
@@ -64,7 +64,7 @@ def paths(server: Flask, corpus: Corpus) -> dict[str, str]:
 
 
 def forged_cookies(server: Flask, foreign: Flask, folder: Path) -> Iterator[str]:
-    """Made up, altered, of another key; with the right key: expired, of another password or person; revoked."""
+    """Cookies: made up, altered, of another key; with the right key: expired, of another password or person, revoked."""
     client = server.test_client()
     assert sign_in(client) == 303
     cookie = cookie_of(client)[1]
@@ -112,7 +112,7 @@ def rules_that_answer(
 
 @pytest.fixture(scope="module", params=OPEN)
 def closed(request: pytest.FixtureRequest, tiny_store: str, tmp_path_factory: pytest.TempPathFactory) -> Closed:
-    """A kind of access, and an application of it."""
+    """A kind of access, and an application with it."""
     return request.param, server_of(tiny_store, access_of(request.param, tmp_path_factory.mktemp("access")))
 
 
@@ -182,7 +182,7 @@ def server_client(tiny_store: str, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture(scope="module")
 def from_proxy(tiny_store: str) -> Callable[..., int]:
-    """The status of an answer to a connection from an address, with these headers."""
+    """A function that gives the status of an answer to a connection from an address, with headers."""
     serving = Serving(access=by_proxy(authors=("ada@example.org",)), proxies=AddressList((ip_network(PROXY),)))
     server = create_app(ServedStore(tiny_store), serving).server
 

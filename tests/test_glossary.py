@@ -31,7 +31,7 @@ def test_a_text_behind_an_i_begins_with_the_term_and_its_formula() -> None:
     assert defined("divergence", "More.") == f"Divergence: {known.meaning} {known.formula} More."
 
 
-#: Words by which only a definition speaks of a term: one that occurs in another file defines the term a second time.
+#: Words that occur only in the definition of a term: in another file they define the term a second time.
 OF_DEFINITIONS = (
     "Jensen-Shannon divergence of",
     "Venna and Kaski",
@@ -55,7 +55,7 @@ def test_no_page_defines_a_term_of_the_glossary_again() -> None:
 
 
 def texts_in(path: Path) -> list[str]:
-    """The texts of a module but its docstrings."""
+    """The strings of a module without its docstrings."""
     tree = ast.parse(path.read_text("utf-8"))
     docs = {
         id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

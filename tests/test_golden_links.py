@@ -1,4 +1,4 @@
-"""Links are public: those that readers had before a release show the same after it."""
+"""Links are public: a link from before a release shows the same after it."""
 
 import json
 from pathlib import Path
@@ -10,12 +10,12 @@ from dashboard.pages import TOPICS
 from dashboard.web.context import resolve
 from dashboard.web.served_store import ServedStore
 
-#: A link, the state that it showed on the tiny store, written as a link, and how many notices that took: at 7a23341, and the last
-#: ten of every page before a page declared itself by a `Topic`.
+#: Triples: a link, the state that it showed on the tiny store (written as a link), and its number of notices. They are of commit
+#: 7a23341; the last ten of every page are from before a page declared itself by a `Topic`.
 LINKS = json.loads(Path(__file__).with_name("golden_links.json").read_text("utf-8"))
-#: Pages that have another path since.
+#: New paths of pages, by their former path.
 MOVED = {"/about": "/store"}
-#: Fields that a link holds before its layer.
+#: Fields that stand before the layer in a link.
 BEFORE_LAYER = ("model=", "snapshot=", "since=")
 
 
@@ -34,7 +34,7 @@ def test_links_of_before_show_the_same_state(served_store: ServedStore) -> None:
 
 
 def moved(href: str) -> str:
-    """The same link as it is written now: under another path, and on pages Sentence and Compare with its layer."""
+    """The link as it is written now: with the new path, and on pages Sentence and Compare with its layer."""
     path, _, query = href.partition("?")
     fields = query.split("&") if query else []
     if path in ("/sentence", "/compare") and not any(field.startswith("layer=") for field in fields):

@@ -1,4 +1,4 @@
-"""A larger budget only adds to a store; what is there already is not computed again."""
+"""A larger budget only adds to a store; stored numbers are not computed again."""
 
 import shutil
 from collections.abc import Callable
@@ -33,13 +33,13 @@ def small(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def copy(small: str, tmp_path: Path) -> Path:
-    """A store of its own with the first sentences."""
+    """A copy of the store with the first sentences, for one test."""
     return Path(shutil.copytree(small, tmp_path / "store"))
 
 
 @dataclass(frozen=True)
 class Grown:
-    """The place of a store, and what its growth placed: view, layer and block."""
+    """The place of a store, and the parts of pictures that its growth placed: view, layer and block."""
 
     place: str
     placed: list[tuple[str, int, int]]
@@ -47,7 +47,7 @@ class Grown:
 
 @pytest.fixture(scope="module")
 def growth(small: str, ingest: Ingest, tiny_store: str, tmp_path_factory: pytest.TempPathFactory) -> Grown:
-    """The store of the first sentences once it has grown by tokens."""
+    """The store of the first sentences after it has grown by a budget of tokens."""
     placed: list[tuple[str, int, int]] = []
     write = HeadView.write_places
 
@@ -68,7 +68,7 @@ def grown(growth: Grown) -> str:
 
 @pytest.fixture(scope="module")
 def odd_budget(tiny_store: str) -> int:
-    """Tokens of the first 6 sentences and one more, which no sentence can use."""
+    """The number of tokens of the first 6 sentences plus one, which no sentence can use."""
     return int(store.open_corpus(tiny_store).sentences.row_size.values[:6].sum()) + 1
 
 
@@ -100,7 +100,7 @@ def test_growing_computes_only_the_last_block_and_those_after_it(
     assert blocks_computed(new, stage) == list(range(first_new, last + 1))
 
 
-#: Arrays over tokens, of the model and of its picture, with the place of the tokens among their dims.
+#: Arrays of the model and of its picture that have a token axis, with the index of this axis.
 OF_TOKENS = {"query": 2, "key": 2, "token_statistic": 3, "value_norm": 2, "coordinates": 3}
 
 
@@ -135,7 +135,7 @@ def test_another_fit_is_judged_again_and_growth_judges_no_picture_whose_fit_and_
 
 
 def fidelity(arrays: dict[str, np.ndarray]) -> np.ndarray:
-    """Of the only picture."""
+    """The fidelity of the only picture."""
     (found,) = (array for path, array in arrays.items() if path.endswith("/pca-exact-2d/fidelity"))
     return found
 
@@ -143,7 +143,7 @@ def fidelity(arrays: dict[str, np.ndarray]) -> np.ndarray:
 def test_growing_changes_nothing_in_any_view_of_the_store_when_the_fit_has_to_follow(
     copy: Path, ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path
 ) -> None:
-    """Also those that are not asked for this time."""
+    """Views that the second ingest does not ask for grow too."""
     ingest(copy, views="pca-raw-3d", stage="projections")
     grown = ingest(copy, sentences=STEP + 4, fit_tokens=10_000)
     at_once = ingest(tmp_path / "once", sentences=STEP + 4, fit_tokens=10_000, views="pca-exact-2d,pca-raw-3d")
@@ -152,7 +152,7 @@ def test_growing_changes_nothing_in_any_view_of_the_store_when_the_fit_has_to_fo
 
 
 def test_growing_moves_no_sentence_and_keeps_its_tokens(small: str, grown: str) -> None:
-    """But for the number of tokens that were asked for, as the first ones were asked for by their number of sentences."""
+    """The requested number of tokens differs: the first ingest requested a number of sentences."""
     before, after = store.open_corpus(small), store.open_corpus(grown)
     sentences = after.sentences.isel(sentence=slice(STEP))
     tokens = after.tokens.isel(token=slice(before.tokens.sizes["token"]))
@@ -162,7 +162,7 @@ def test_growing_moves_no_sentence_and_keeps_its_tokens(small: str, grown: str) 
 
 @pytest.mark.parametrize("name", ["query", "key", "value_norm", "token_statistic", "token_mixing"])
 def test_growing_leaves_the_numbers_of_earlier_sentences(name: str, small: str, grown: str) -> None:
-    """Bit for bit in whole blocks; in the last one sentences now stand in other batches."""
+    """Whole blocks are the same bit for bit; sentences of the last block are now in other batches."""
     before, after = store.open_corpus(small), store.open_corpus(grown)
     whole = int(before.sentences.row_start[-1]) // BLOCK * BLOCK
     first, again = getattr(before, name), getattr(after, name).isel(token=slice(before.tokens.sizes["token"]))
@@ -192,7 +192,7 @@ def settings_of(place: str | Path) -> dict[str, Any]:
 
 
 def test_pictures_that_are_added_later_are_in_the_settings_of_the_model(copy: Path, ingest: Ingest) -> None:
-    """What was encoded stays, and so does what a later ingest does not ask for."""
+    """The settings keep the encoded sentences and the pictures that a later ingest does not ask for."""
     before = settings_of(copy) | {"store": str(copy)}
     ingest(copy, sentences=5, views="pca-raw-2d", features="pca-joint")
     assert settings_of(copy) == before | {"views": f"pca-raw-2d,{VIEW}", "features": "pca-joint"}
@@ -247,7 +247,7 @@ def test_another_seed_takes_another_sample_beside_the_first(copy: Path, ingest: 
     assert len(store.open_snapshot(str(copy)).models) == 2
 
 
-#: What makes another model of the store, and what another corpus too.
+#: Settings of which the first makes another model in the store, the second another corpus too.
 BESIDE = [("model", "data"), pytest.param(("dtype", "max_length"), marks=pytest.mark.slow)]
 
 
@@ -270,5 +270,5 @@ def test_an_ingest_beside_a_model_leaves_it_unchanged(
         sizes.append((len(models), len({model["corpus"] for model in models.values()})))
     after = read_arrays(few)
     assert_same({path: after[path] for path in before}, before)
-    assert sizes == [(2, 1), (3, 2)]  # models, and the corpora that they share
+    assert sizes == [(2, 1), (3, 2)]  # models and their corpora
     assert list(verify(store.open_snapshot(few))) == []

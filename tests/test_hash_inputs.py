@@ -1,4 +1,4 @@
-"""Hashes that stores of earlier versions hold: a change of one would compute their pictures again for nothing."""
+"""Hashes in stores of earlier versions: a changed hash would compute their pictures again for nothing."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from ingest.text.blocks import PlannedCorpus, plan
 from ingest.text.reviews import Data
 from store.schema.pictures import ViewName
 
-#: Computed by Headscape 0.2.
+#: Hashes that Headscape 0.2 computed.
 FITS = {
     "pca-exact-2d": 10349612490422728587,
     "attention-raw-2d": 5023225689552044960,
@@ -50,7 +50,7 @@ MODEL = ModelGroup("model", {"weights": "abc"})
 
 
 class EmptyStore:
-    """Where a writer would find nothing."""
+    """A writer's store in which every group is empty."""
 
     def group(self, _path: str) -> zarr.Group:
         return zarr.open_group({}, mode="a")
@@ -58,7 +58,7 @@ class EmptyStore:
 
 @pytest.fixture(scope="module")
 def corpus() -> PlannedCorpus:
-    """300 sentences of 10 tokens in 3 blocks."""
+    """A planned corpus of 300 sentences of 10 tokens, in 3 blocks."""
     tokens = np.arange(3000, dtype=np.int32)
     blocks = plan(np.full(300, 10, np.int32), tokens, np.zeros(3000, np.uint8), length=1024)
     return PlannedCorpus("corpus", blocks)

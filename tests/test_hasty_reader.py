@@ -1,4 +1,4 @@
-"""A reader who is faster than the picture: keys during its motion, its links while it loads, a window of another size."""
+"""A reader who is faster than the picture: keys during its motion, links while it loads, a change of the window's size."""
 
 import re
 
@@ -9,7 +9,7 @@ from tests.browser import Open, drawn, never_there
 
 
 def ring(page: Page) -> Locator:
-    """Its style says where it stands in the frame."""
+    """The ring of the picture, whose style holds its place in the frame."""
     return page.locator(".points .ring").first
 
 

@@ -1,4 +1,4 @@
-"""Clusters of the map of heads: which dots lie together, what sets them apart, and where their names stand."""
+"""Clusters of the head map: dots that lie together, the traits that set them apart, and the places of their names."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -80,7 +80,7 @@ def test_no_name_stands_over_another_or_over_dots() -> None:
 
 
 def test_a_name_that_would_stand_in_other_clusters_stands_in_the_free_part_of_its_own() -> None:
-    """A ring of dots with other clusters on all sides: its name is in the middle."""
+    """A ring of dots has other clusters on all sides: its name stands in its middle."""
     turn = np.linspace(0, 2 * np.pi, 12, endpoint=False)
     ring = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
     sides = [ring + place for place in ((3, 0), (-3, 0), (0, 3), (0, -3), (3, 3), (-3, 3), (3, -3), (-3, -3))]

@@ -51,7 +51,7 @@ def test_a_head_that_is_not_there_has_neither_a_dictionary_nor_a_predicted_patte
 def test_pairs_come_by_their_logit_above_that_of_an_average_key() -> None:
     query, key = np.array([[2.0], [1.0]]), np.array([[1.0], [3.0]])
     pairs = strongest_pairs(query, key, np.array([3, 1]), csr_matrix(np.full((2, 2), 4)), least=1, listed=9)
-    # The average key is (3 * 1 + 1 * 3) / 4 = 1.5: above it is the second alone.
+    # The average key is (3 * 1 + 1 * 3) / 4 = 1.5: the second key alone is above it.
     assert list(zip(*(part.tolist() for part in pairs), strict=True)) == [(0, 1, 3.0, 4), (1, 1, 1.5, 4)]
 
 

@@ -1,4 +1,4 @@
-"""What the heat map of all heads shows: numbers in cells and on hover."""
+"""The heat map of all heads: its numbers in cells and on hover."""
 
 import numpy as np
 import xarray as xr

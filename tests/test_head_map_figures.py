@@ -1,4 +1,4 @@
-"""Figures of page Head map: the steps of layers, the ring of the selected head, and the names on the matrix."""
+"""Figures of page Head map: the colour steps of layers, the ring of the selected head, and the names on the matrix."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Files of what every head does, as a client gets them, against the store."""
+"""Files with the numbers of every head, as a client gets them, against the store."""
 
 import io
 from itertools import combinations, product

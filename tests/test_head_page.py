@@ -8,7 +8,7 @@ from playwright.sync_api import Page, Route, expect
 from store import Corpus
 from tests.browser import Open, Visit, canvas_place, choose, drawn, expect_title, picture, seen
 
-#: Where in the picture (0..1 from the upper left) point 1 of the canvas stands: the first token's key.
+#: The place in the picture (0..1 from the upper left) of point 1 of the canvas: the first token's key.
 POINT = """(async () => {
   const { decodePoints } = await import("/assets/canvas/painter.mjs");
   const source = document.querySelector(".frame").dataset.drawn;
@@ -28,7 +28,7 @@ def test_hover_and_a_click_show_a_card_and_the_picture_is_zoomed_moved_and_reset
 
 
 def shows_a_card(head_page: Page) -> None:
-    """Hovering does, with the token in its sentence; a click keeps it until Escape."""
+    """Hovering a point shows its card, with the token in its sentence; a click keeps the card until Escape."""
     place, tip = canvas_place(head_page, *head_page.evaluate(POINT)), head_page.locator(".points .tip")
     head_page.mouse.move(*place)
     expect(tip).to_be_visible()

@@ -22,7 +22,7 @@ HEADS, CHANNELS, POSITIONS = 2, 4, 8
 
 
 def tokens_of(generator: np.random.Generator) -> TokenRows:
-    """Sentences of few wordpieces, 0 and 1 at their ends."""
+    """Sentences of few kinds of wordpieces, each from wordpiece 0 to wordpiece 1."""
     pieces = [np.concatenate([[0], generator.integers(2, 6, length - 2), [1]]) for length in LENGTHS]
     token_id = np.concatenate(pieces)
     position = np.concatenate([np.arange(length) for length in LENGTHS])
@@ -116,7 +116,7 @@ def test_parts_of_a_logit_sum_to_it(seed: int) -> None:
 
 
 def test_tables_and_the_static_model_are_sums_of_parts(made: tuple[np.ndarray, np.ndarray, TokenRows]) -> None:
-    """But for what is constant in a row, which the softmax ignores."""
+    """The sums may differ by a constant in a row, which the softmax ignores."""
     query, key, tokens = made
     tables, rows = tables_of(query, key, tokens), slice(4, 10)
     ids, places = tokens.token_id[rows], tokens.position[rows]

@@ -1,4 +1,4 @@
-"""The lines of a layer in a browser, on weights that are known: what is drawn, said and sent."""
+"""The lines of a layer in a browser, on known weights: drawing, words for screen readers, and messages."""
 
 import numpy as np
 from playwright.sync_api import Page, expect
@@ -7,7 +7,7 @@ from tests.fake_sentence import HEADS, LEAST, NAMES, ROOT, Show, lines, sent, st
 
 
 def inked(page: Page, selector: str) -> int:
-    """How many pixels of a canvas are drawn on."""
+    """The number of pixels of a canvas that are drawn on."""
     return int(
         page.locator(selector).evaluate("""(canvas) => {
       const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
@@ -65,7 +65,7 @@ def test_a_click_selects_shift_adds_and_a_click_in_the_other_column_selects_ther
 
 
 def place_on_line(page: Page, query: int, key: int, share: float = 0.25) -> tuple[float, float]:
-    """A point of the window on the line from a query to a key, by its share of the way: others may cross it in the middle."""
+    """A point of the window on the line from a query to a key, by its share of the length: lines may cross in the middle."""
     start, end = (token(page, side, unit).bounding_box() for side, unit in (("query", query), ("key", key)))
     assert start
     assert end

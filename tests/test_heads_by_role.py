@@ -28,13 +28,13 @@ from store.kernels.rules import RULES
 from tests.client import above
 from tests.components import components
 
-#: The head of the tests with a role, and a role of grammar.
+#: The head to which the tests give a role, and a role of grammar.
 HEAD, ROLE = (1, 0), next(name for name, rule in RULES.items() if rule.kind == "grammar")
 
 
 @pytest.fixture(scope="module")
 def shares(roles_store: str) -> RoleShares:
-    """One head of four has a role."""
+    """Role shares in which one head of four has a role."""
     shares = shares_of(open_corpus(roles_store))
     found = np.zeros(shares.found.shape, bool)
     found[(shares.tested.index(ROLE), *HEAD)] = True

@@ -37,7 +37,7 @@ SENTENCES = 6
 
 
 def watch(_share: float, _title: str | None) -> None:
-    """Nobody waits."""
+    """Progress that nobody watches."""
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def measured(corpus: Corpus, encode: Encode) -> Callable[[Instead], SampleChange
 
 
 def weights(corpus: Corpus, instead: Instead, sentence: int) -> dict[tuple[int, int], np.ndarray]:
-    """What the heads do instead, from public parts of the corpus: (layer, head) -> (query_token, key_token)."""
+    """Weights (query_token, key_token) in place of those of the heads, by (layer, head), from public parts of the corpus."""
     rows = corpus.sentence_rows(sentence)
     tokens = rows.stop - rows.start
     flags = corpus.tokens.token_flags.values[rows]
@@ -117,7 +117,7 @@ def test_own_patterns_put_back_change_nothing(corpus: Corpus, encode: Encode) ->
 def test_links_of_later_heads_are_counted_before_and_after(
     corpus: Corpus, measured: Callable[[Instead], SampleChange]
 ) -> None:
-    """Before, they are what the store has of the same sentences."""
+    """The counts before the replacement are those of the store over the same sentences."""
     sample, found = judged_sentences(corpus, SENTENCES), measured("off")
     assert found.links
     for link in found.links:
@@ -235,7 +235,7 @@ def classifier(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def labelled(classifier: Path, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    """The reviews, whose labels the classifier knows, without rules."""
+    """A corpus of the classifier on the reviews, whose labels it knows, without rules."""
     return open_corpus(ingest(tmp_path_factory.mktemp("labelled") / "store", model=classifier))
 
 

@@ -1,4 +1,4 @@
-"""The metrics of HeadVis: by hand, against transformers' attentions, in parts of a long sentence, and of another model from its files."""
+"""The metrics of HeadVis: by hand, against transformers' attention, in parts of a long sentence, and of a model from its files."""
 
 import json
 from collections.abc import Callable
@@ -21,7 +21,7 @@ ROW = {"layer": 0, "head": 0, "qk_distance": 2.5}
 
 
 def summed(*sentences: tuple[np.ndarray, list[int]]) -> np.ndarray:
-    """(metric,) of one head."""
+    """Metrics (metric,) of one head by the sums of the product."""
     sums = MetricSums(1)
     for weights, ids in sentences:
         sums.add(weights[None], np.array(ids))
@@ -29,7 +29,7 @@ def summed(*sentences: tuple[np.ndarray, list[int]]) -> np.ndarray:
 
 
 def test_metrics_of_three_tokens_by_hand() -> None:
-    """The third token is the first again: what follows the first is the second."""
+    """The third token repeats the first, which the second follows: induction is its weight on the second."""
     weights = np.array([[1, 0, 0], [0.5, 0.5, 0], [0.25, 0.25, 0.5]])
     entropy = (np.log(2) + 0.5 * np.log(4) + 0.5 * np.log(2)) / 3
     distance = (0 + 0.5 + 0.75) / 3
@@ -72,7 +72,7 @@ def test_eight_keys_of_a_query_are_kept_by_position_and_small_weights_are_not() 
 
 
 def eager_sentences(corpus: Corpus, model: Any) -> list[tuple[np.ndarray, list[int]]]:
-    """Transformers' attentions (layer, head, query, key) in every sentence, and its token ids."""
+    """Attention (layer, head, query, key) of transformers in every sentence, and the sentence's token ids."""
     ids = [corpus.tokens.token_id.values[corpus.sentence_rows(number)] for number in range(corpus.n_sentences)]
     with torch.no_grad():
         outputs = [model(torch.tensor(each[None]).long(), output_attentions=True).attentions for each in ids]
@@ -102,7 +102,7 @@ def test_rows_of_a_long_sentence_in_parts_are_its_pattern(tiny_store: str) -> No
 
 @pytest.mark.parametrize("family", ["gpt2", pytest.param("deberta-v2", marks=pytest.mark.slow)])
 def test_metrics_are_of_what_a_family_adds_to_scores(family: str, ingest: Callable[..., str], tmp_path: Path) -> None:
-    """A mask, and numbers by distance."""
+    """GPT-2 adds a mask to its scores, DeBERTa numbers by distance."""
     model = save_family(tmp_path / "model", family)
     corpus = open_corpus(ingest(tmp_path / "store", model=model, sentences=10))
     ids = [corpus.tokens.token_id.values[corpus.sentence_rows(number)].astype(np.int64) for number in range(10)]

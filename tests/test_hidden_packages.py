@@ -1,4 +1,4 @@
-"""`import headscape` and the command in a folder that has files called like packages of Headscape."""
+"""`import headscape` and the command in a folder with files that have the names of Headscape's packages."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ OPEN = "import headscape; print(headscape.open({store!r}))"
 
 
 def python(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Python as it is started in a folder, with Headscape behind what the folder has, as where it is installed."""
+    """Run Python in a folder. Headscape comes after the folder's own modules, as an installed package does."""
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join([environment.get("PYTHONPATH", ""), str(ROOT)]).strip(":")}
     return subprocess.run(
         [sys.executable, *arguments], cwd=folder, env=variables, capture_output=True, text=True, check=False
@@ -41,7 +41,7 @@ def test_a_file_that_hides_the_dashboard_is_named_where_notes_are_read(name: str
     assert ended.stderr.splitlines()[-1].startswith(f"ImportError: {file} hides the package 'dashboard' of Headscape.")
 
 
-#: What hides nothing either, in a process of its own each.
+#: More files that hide nothing; each is tested in its own process.
 OTHERS = ("ingest/__init__.py", "dashboard.py")
 
 
@@ -55,7 +55,7 @@ def test_what_hides_nothing_that_is_needed_is_no_obstacle(name: str, tmp_path: P
 
 
 def test_a_folder_of_data_that_comes_before_a_clone_is_no_obstacle(tmp_path: Path, tiny_store: str) -> None:
-    """An editable install finds its packages last of all, after folders that are no packages."""
+    """An editable installation finds its packages last, after folders that are no packages."""
     hide(tmp_path, "store/reviews.csv")
     code = (
         f"import sys; from importlib.machinery import PathFinder; root = sys.path.pop(sys.path.index({str(ROOT)!r}))\n"

@@ -44,7 +44,7 @@ def measured(guessed: Corpus) -> Callable[[Instead], SampleChange]:
 
 
 def loss_of(model: Any, corpus: Corpus, hidden: dict[int, tuple[int, ...]]) -> tuple[float, int]:
-    """Mean loss of transformers' own model over the hidden wordpieces of all sentences, and how many these are."""
+    """Mean loss of transformers' own model over the hidden wordpieces of all sentences, and the number of these wordpieces."""
     mask_id, total, count = wordpiece_tokenizer().mask_token_id, 0.0, 0
     for sentence, places in hidden.items():
         token_id = torch.from_numpy(corpus.tokens.token_id.values[corpus.sentence_rows(sentence)].astype(np.int64))
@@ -58,7 +58,7 @@ def loss_of(model: Any, corpus: Corpus, hidden: dict[int, tuple[int, ...]]) -> t
 
 
 def hidden_of(corpus: Corpus) -> dict[int, tuple[int, ...]]:
-    """Those of the ingest's seed, sentence after sentence."""
+    """Positions of the wordpieces that the ingest's seed hides, by sentence."""
     generator = np.random.default_rng(int(corpus.attributes["provenance"]["settings"]["seed"]))
     flags = corpus.tokens.token_flags.values
     return {

@@ -20,13 +20,13 @@ PLACE = {"pathname": "/", "search": ""}
 
 
 def part(name: str, value: object = None) -> dict[str, object]:
-    """`id.property`, where the id may be JSON."""
+    """A part of a callback's input from `id.property`, where the id may be JSON."""
     component, _, prop = name.rpartition(".")
     return {"id": json.loads(component) if component.startswith("{") else component, "property": prop, "value": value}
 
 
 def tab(shown: object = None, **values: object) -> list[Any]:
-    """What callbacks are given of a tab: its link, and what it shows."""
+    """State of a tab that callbacks get: its link, and what it shows."""
     return [*(part(f"location.{name}", value) for name, value in (PLACE | values).items()), part("shown.data", shown)]
 
 
@@ -229,7 +229,7 @@ def test_no_value_in_a_url_is_a_server_error(value: str, fuzzed: FlaskClient, ba
 
 
 def filled(rule: str, number: str, value: str) -> str:
-    """A rule with `number` for its numbers, the first choice of each choice, and `value` for all the rest."""
+    """The path of a rule with `number` for its numbers, the first word of each choice, and `value` for all other parts."""
     rule = re.sub("<int:[^>]*>", number, rule)
     rule = re.sub(r"<any\((\w+)[^>]*>", r"\1", rule)
     return re.sub("<[^>]*>", quote(value), rule)

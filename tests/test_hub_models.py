@@ -1,4 +1,4 @@
-"""A model of the hub is taken from the cache, else as a store knows it: the hub is asked for nothing that is not needed."""
+"""A model of the hub is taken from the cache, else from the store's record: the hub is asked only for what is needed."""
 
 import shutil
 from functools import partial
@@ -30,7 +30,7 @@ def hub(tiny_model: Path, model_hub: ModelHub) -> ModelHub:
 
 @pytest.fixture
 def finished(ingest: Ingest, hub: ModelHub, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A store of that model, whose files are in the cache no longer. It is made once, and every test has a copy."""
+    """A copy of a store of the hub's model, which is no longer in the cache. The store is made once for all tests."""
     made = made_once(tmp_path_factory, "of-the-hub", partial(ingest, model=NAME, **FEATURES))
     shutil.rmtree(hub.cache, ignore_errors=True)
     hub.asked.clear()
@@ -82,7 +82,7 @@ def test_a_typed_sentence_takes_the_revision_of_the_store_from_the_cache(
 ) -> None:
     model, encoder = CorpusModel.of(store.open_corpus(finished)), Encoder()
     shutil.copytree(hub.model, hub.cache / COMMIT)
-    hub.model = odd_model  # the hub has a newer one by now
+    hub.model = odd_model  # the hub has a newer revision by now
     assert encoder.encode(model, "the film was good", "", lambda: False).wordpieces[1:5] == (
         "the",
         "film",

@@ -17,7 +17,7 @@ NEXT = np.eye(5, k=1, dtype=bool)
 
 
 def attending_to_next(share: float = 1.0) -> np.ndarray:
-    """One head: every token gives its share to the next, the last word to itself, and the rest evenly to all words."""
+    """A pattern of one head: each token gives `share` to the next, the last word to itself; the rest goes evenly to all words."""
     pattern = np.full((5, 5), (1 - share) / 3) * IS_WORD
     for query, key in ((0, 1), (1, 2), (2, 3), (3, 3), (4, 3)):
         pattern[query, key] += share
@@ -43,7 +43,7 @@ def test_of_a_head_that_does_what_the_hypothesis_says_every_named_query_is_right
 
 
 def test_queries_for_which_the_hypothesis_names_no_key_are_not_recalled() -> None:
-    # Of a, b and c the last has no next word.
+    # The last of a, b and c has no next word.
     assert measured(attending_to_next())["recall"] == pytest.approx(2 / 3)
 
 
@@ -80,7 +80,7 @@ def test_the_counts_are_those_of_loops_over_all_pairs(seed: int) -> None:
 
 
 def recounted(pattern: np.ndarray, named: np.ndarray) -> np.ndarray:
-    """The numbers (measure, head) of one sentence, written out."""
+    """The measures (measure, head) of one sentence, written out."""
     words = [1, 2, 3]
     results = []
     for head in pattern.astype(np.float64):
@@ -108,7 +108,7 @@ def test_an_interval_of_equal_sentences_is_their_number() -> None:
 
 
 def test_a_head_with_named_keys_in_a_single_sentence_has_no_interval() -> None:
-    """Of three sentences the first head has named keys in one, the second in two."""
+    """The first head has named keys in one of three sentences, the second head in two."""
     named, nothing = (counted(attending_to_next(), keys) for keys in (NEXT, np.zeros((5, 5), bool)))
     sentences = [np.hstack(own) for own in ((named, named), (nothing, named), (nothing, nothing))]
     interval = HypothesisCounts(np.stack(sentences, axis=-1)).interval(draw_counts(0, 0, 3))

@@ -1,4 +1,4 @@
-"""The image, the services of compose.yaml and the recipe of conda: they name what exists, in the versions of the project, and no secret."""
+"""The image, the services of compose.yaml and the conda recipe: their names exist, in the project's versions, without a secret."""
 
 import json
 import re
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 SERVICES = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]
 RECIPE = yaml.safe_load((ROOT / "docs/conda/recipe.yaml").read_text("utf-8"))
-#: What conda calls packages that PyPI calls otherwise; it has none whose name holds a capital letter, and no extras.
+#: Names on conda of packages with another name on PyPI. Names on conda have no capital letters, and packages no extras.
 OF_CONDA = {"torch": "pytorch", "prometheus-client": "prometheus_client"}
 OURS = ("server", "ingest")
 
@@ -27,7 +27,7 @@ def read(name: str) -> str:
 
 
 def steps() -> list[tuple[str, str]]:
-    """The instructions of the Dockerfile, each with what follows it on one line."""
+    """The instructions of the Dockerfile, each with its continuation lines on one line."""
     lines = re.sub(r"^#.*\n", "", read("Dockerfile"), flags=re.MULTILINE).replace("\\\n", "")
     return [(line.split()[0], line.partition(" ")[2]) for line in lines.splitlines() if line]
 
@@ -124,7 +124,7 @@ def test_the_nightly_ingest_begins_anew_when_its_command_has_slept() -> None:
 
 
 def as_conda(requirement: str) -> str:
-    """A requirement of pyproject.toml as a recipe has it."""
+    """A requirement of pyproject.toml in the form of a conda recipe."""
     found: Any = re.fullmatch(r"([\w.-]+)(?:\[[\w,]+])?(\S+)", requirement)
     name = found[1].lower()
     return f"{OF_CONDA.get(name, name)} {found[2]}"

@@ -1,4 +1,4 @@
-"""Stage `importance` of a whole ingest: what is found, what readers get, and that nothing is computed twice."""
+"""Stage `importance` of a whole ingest: its numbers, what readers get, and that nothing is computed twice."""
 
 import shutil
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def guessing_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def judge(ingest: Ingest, guessing_model: Path) -> Ingest:
-    """Ingests that model; what is asked for can be said otherwise."""
+    """A function that ingests with the guessing model; its settings can be replaced."""
 
     def judge(place: Path, **settings: Any) -> str:
         return ingest(place, **({"model": guessing_model, "sentences": BUDGET, "importance": SENTENCES} | settings))
@@ -56,7 +56,7 @@ def copy(judged_store: str, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def computed(monkeypatch: pytest.MonkeyPatch) -> Computed:
-    """Heads silenced from now on; None is the whole model."""
+    """Silenced heads of every loss that is computed from now on; None is the whole model."""
     computed: Computed = []
     loss = SilencedModel.loss
 
@@ -94,7 +94,7 @@ def test_readers_learn_of_which_loss_and_of_how_many_sentences(judged_store: str
     attributes = store.open_corpus(judged_store).importance.attrs
     assert (attributes["kind"], attributes["sentences"]) == ("mlm", SENTENCES)
     assert attributes["answers"] >= SENTENCES
-    # Random weights know nothing: worse than guessing, but not without bound.
+    # Random weights predict worse than guessing, within a bound.
     assert 1 < attributes["loss"] < 100
 
 
@@ -133,7 +133,7 @@ def test_another_number_of_sentences_is_computed_anew(copy: Path, judge: Ingest,
 
 @pytest.mark.slow
 def test_growth_that_brings_other_sentences_is_computed_anew(copy: Path, judge: Ingest, computed: Computed) -> None:
-    """All sentences are asked for: there are more of them now."""
+    """Importance is asked for on all sentences, of which there are more now."""
     judge(copy, importance=1000)
     computed.clear()
     judge(copy, importance=1000, sentences=BUDGET + 5)
@@ -162,7 +162,7 @@ def test_a_killed_run_goes_on_where_it_was(
 def test_readers_of_a_killed_run_have_the_numbers_of_the_run_before(copy: Path, judge: Ingest) -> None:
     before = store.open_corpus(str(copy)).importance
     interrupted(judge, copy, (SilencedModel, "loss"), after=4, importance=SENTENCES + 2)
-    # Another publication lets readers see what was committed.
+    # Readers see the committed heads after another publication.
     judge(copy, importance=0, views="pca-exact-2d,pca-raw-2d")
     assert store.open_corpus(str(copy)).importance.change.equals(before.change)
 

@@ -1,4 +1,4 @@
-"""`ingest.heads.importance`: which sentences are tried, what is hidden of them, and what is asked."""
+"""`ingest.heads.importance`: the sentences of the task, their hidden wordpieces and the expected answers."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ MASK_ID = 103
 
 
 def make_sentences(lengths: list[int]) -> Block:
-    """[CLS], wordpieces with a number of their own, [SEP]."""
+    """A block of sentences: [CLS], wordpieces with different ids, [SEP]."""
     sizes = np.array(lengths, np.int32)
     ids, flags = np.arange(1000, 1000 + sizes.sum()).astype(np.int32), np.zeros(sizes.sum(), np.uint8)
     stop = np.cumsum(sizes)

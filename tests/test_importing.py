@@ -1,4 +1,4 @@
-"""Every module can be imported, and every command says what it does: what CI asks of systems on which no page is tested."""
+"""Every module can be imported, and every command has its help: CI tests only this on systems without tests of pages."""
 
 import importlib
 import subprocess
@@ -12,7 +12,7 @@ from headscape.__main__ import COMMANDS, main
 pytestmark = pytest.mark.heavy
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("store", "ingest", "dashboard", "headscape")
-#: What a program runs, and what alembic runs itself.
+#: Names of modules that are not imported: programs, and the module that alembic runs.
 NOT_IMPORTED = ("__main__", "env")
 
 
@@ -40,7 +40,7 @@ def test_every_command_lists_its_flags(name: str, capsys: pytest.CaptureFixture[
 
 @pytest.mark.parametrize("command", [["check-model"], ["ingest", "--store=store", "--model"]])
 def test_a_model_that_is_not_there_is_told_before_anything_slow_is_imported(command: list[str], tmp_path: Path) -> None:
-    """To import torch takes some seconds, of a busy machine half a minute."""
+    """The import of torch takes some seconds, on a busy machine half a minute."""
     code = f"import sys; from headscape.__main__ import main; print(main({[*command, 'no-such/model']}), 'torch' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "Model 'no-such/model' is neither a local folder nor in the cache" in run.stderr

@@ -1,4 +1,4 @@
-"""The graph of imports between packages and folders: no arrow from a lower folder to a higher one, and no cycle."""
+"""The graph of imports between packages and folders: no arrow from a lower to a higher folder, and no cycle."""
 
 import ast
 from collections import Counter
@@ -42,7 +42,7 @@ FOLDERS = {
 }
 #: Files beside the folders that have the height of a folder.
 PLACED = {"dashboard.topic": "canvas"}
-#: What a package may import of the others.
+#: Other packages that a package may import.
 BELOW = {"store": (), "ingest": ("store",), "dashboard": ("store",), "headscape": ("store", "ingest", "dashboard")}
 #: Modules of the dashboard that import the ingest inside of functions: they run its model and its UMAP in other
 #: processes, or end as it ends.
@@ -63,7 +63,7 @@ def modules(package: str, root: Path = ROOT) -> Iterator[Path]:
 
 
 def imports(path: Path, root: Path = ROOT) -> Iterator[tuple[int, str]]:
-    """Line and dotted name of every import of our packages, those inside of functions and for types too."""
+    """Line and dotted name of every import of our packages, also inside of functions and for types."""
     for node in ast.walk(ast.parse((root / path).read_text("utf-8"))):
         names = []
         if isinstance(node, ast.ImportFrom):
@@ -75,7 +75,7 @@ def imports(path: Path, root: Path = ROOT) -> Iterator[tuple[int, str]]:
 
 
 def folder_of(parts: tuple[str, ...], package: str, root: Path = ROOT) -> str | None:
-    """The folder of a module or of what is imported; None for files beside the folders."""
+    """The folder of a module or of an imported name; None for files beside the folders."""
     if len(parts) < 2:
         return None
     name = parts[1].removesuffix(".py")

@@ -57,7 +57,7 @@ def test_the_text_opens_by_hover_click_and_keyboard_and_closes_on_escape(open_pa
     page.evaluate("scrollTo(0, 0)")
     below = page.get_by_role("button", name="About the curves by layer")
     expect(below).not_to_be_in_viewport()
-    below.focus()  # which scrolls to it
+    below.focus()  # focus scrolls to it
     expect(below).to_be_in_viewport()
     page.wait_for_timeout(300)
     expect(text).to_contain_text("Each dot is a head")

@@ -20,7 +20,7 @@ SENTENCES = 50
 
 @pytest.fixture(scope="module")
 def corpus(any_family: Path, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> store.Corpus:
-    """Once of the tiny model, once of the one with odd shapes."""
+    """A corpus: once of the tiny model, once of the model with odd shapes."""
     place = tmp_path_factory.mktemp("store") / any_family.name
     return store.open_corpus(ingest(place, model=str(any_family), sentences=SENTENCES))
 
@@ -32,7 +32,7 @@ def reference(any_family: Path, eager: Callable[[Path], Any]) -> Any:
 
 @pytest.fixture(scope="module")
 def outputs(corpus: store.Corpus, reference: Any, any_family: Path) -> list[Any]:
-    """What transformers says of every sentence, read from its text alone."""
+    """Output of transformers for every sentence, from its text alone."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(any_family)
     texts = [str(text) for text in corpus.sentences.text.values]
     length = corpus.corpus_attributes["max_length"]
@@ -43,7 +43,7 @@ def outputs(corpus: store.Corpus, reference: Any, any_family: Path) -> list[Any]
 
 @pytest.fixture(scope="module")
 def patterns(outputs: list[Any]) -> list[np.ndarray]:
-    """(layer, head, query_token, key_token) of every sentence."""
+    """Patterns (layer, head, query_token, key_token) of every sentence."""
     return [torch.cat(output.attentions).numpy() for output in outputs]
 
 
@@ -53,7 +53,7 @@ def flags_of(corpus: store.Corpus, sentence: int) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def layers(reference: Any, outputs: list[Any]) -> list[list[definitions.LayerOfSentence]]:
-    """What transformers has of every sentence, layer by layer."""
+    """Arrays of transformers for every sentence and each of its layers."""
     return [definitions.layers_of(reference, output) for output in outputs]
 
 
@@ -81,7 +81,7 @@ def stacked(of_layers: Iterable[dict[str, np.ndarray]]) -> dict[str, np.ndarray]
 
 
 def over_sentences(corpus: store.Corpus, source: str, values: Statistics) -> np.ndarray:
-    """Mean over the sentences with rows of the source of the mean over these rows: (name, ...)."""
+    """Means (name, ...) over the sentences that have rows of the source, of the means over these rows."""
     means = []
     for sentence, of_sentence in enumerate(values):
         rows = definitions.rows_of(flags_of(corpus, sentence))[source]
@@ -91,7 +91,7 @@ def over_sentences(corpus: store.Corpus, source: str, values: Statistics) -> np.
 
 
 def test_attention_of_the_random_models_is_worth_testing(patterns: list[np.ndarray]) -> None:
-    """Were it uniform (here 0.1), most mistakes would not show."""
+    """With uniform attention (here 0.1), most mistakes would not show."""
     assert np.mean([pattern.max(axis=-1).mean() for pattern in patterns]) > 0.2
 
 
@@ -130,7 +130,7 @@ def test_token_statistics_are_those_of_transformers_patterns(
 def test_head_statistics_are_means_over_sentences_of_means_over_rows(
     source: str, corpus: store.Corpus, defined: Statistics
 ) -> None:
-    """Against float64 all the way: what is left is half a unit of float16, as means are of the stored rows."""
+    """Reference means are float64 throughout: the difference is half a unit of float16, as stored means are of stored rows."""
     expected = over_sentences(corpus, source, defined)
     stored = corpus.head_statistic.sel(source=source, statistic=list(defined[0]))
     np.testing.assert_allclose(stored.values, expected, rtol=5e-4, atol=3e-8)

@@ -1,4 +1,4 @@
-"""How far an ingest is: what it notes beside the store, and what pages say that wait for it."""
+"""Progress of an ingest: its note beside the store, and the words of pages that wait for it."""
 
 import json
 import time
@@ -34,13 +34,13 @@ from store.repository.ingest_status import (
 )
 from tests.stores import LIMITS, VIEW
 
-#: Note at every step, not once a second.
+#: Notes progress at every step, not once a second.
 always = partial(noting, pause=0)
 
 
 @pytest.fixture
 def locked(tmp_path: Path) -> Iterator[str]:
-    """A store that this process writes."""
+    """The place of a store whose lock this process holds."""
     lock = take_lock(tmp_path / "store")
     assert lock is not None
     with lock:
@@ -96,7 +96,7 @@ def noted(locked: str) -> Iterator[list[IngestProgress]]:
 
 
 def moved(steps: list[IngestProgress], stage: str) -> list[float]:
-    """How far the bar of a stage was each time it moved; its last step is its total."""
+    """Positions of the bar of a stage; asserts that the last step is its total."""
     own = [step for step in steps if step.stage == stage]
     assert own[-1].done == pytest.approx(own[-1].total)
     return sorted({step.done for step in own})

@@ -1,4 +1,4 @@
-"""The tabs beside the picture of a head: as wide as their reader makes them, or hidden; and the picture on the whole screen."""
+"""The tabs beside the picture of a head: their width by the reader, hidden tabs, and the picture on the whole screen."""
 
 from playwright.sync_api import Page, expect
 
@@ -29,7 +29,7 @@ def fills_the_screen(page: Page) -> None:
 
 
 def border_is_moved(page: Page) -> None:
-    """By keys, and dragged."""
+    """The border moves by keys and by dragging."""
     border = page.get_by_role("separator", name="Border of the tabs")
     width, picture = page.evaluate(WIDTH), page.evaluate(PICTURE)
     border.press("ArrowLeft")
@@ -48,7 +48,7 @@ def border_is_moved(page: Page) -> None:
 
 
 def tabs_are_hidden(page: Page) -> None:
-    """Until they are shown again, as wide as before; in a narrow window they are below the picture."""
+    """The tabs are hidden until they are shown again, as wide as before; in a narrow window they are below the picture."""
     turn, tab = page.get_by_role("button", name="Show or hide the tabs"), page.get_by_role("tab", name="Statistics")
     turn.click()
     expect(tab).to_be_hidden()

@@ -40,8 +40,8 @@ parallel.cpu_count = lambda: 1
 fit_later, projection.fit_later = projection.fit_later, lambda _, read: fit_later(slow_fit, read)
 sys.exit(main())
 """
-#: Waits for threads that do not hear of signals: for two, as Python 3.11 takes the one whose join was interrupted for ended.
-#: The first argument is how many seconds they have.
+#: Waits for threads that do not react to signals: two, as Python 3.11 counts a thread as ended once its join was interrupted.
+#: The first argument is the number of seconds that the threads have.
 DEAF = """
 import threading, time
 from concurrent.futures import ThreadPoolExecutor

@@ -20,7 +20,7 @@ def corpus(tiny_store: str) -> store.Corpus:
 
 
 def sentence_means(corpus: store.Corpus, source: str, statistic: str) -> list[np.ndarray | None]:
-    """Of every sentence in float64, (layer, head), None where it has no such rows."""
+    """Mean (layer, head) of every sentence in float64; None where it has no rows of the source."""
     values = corpus.token_statistic.sel(statistic=statistic).values.astype(np.float64)
     means: list[np.ndarray | None] = []
     for sentence in range(corpus.n_sentences):
@@ -39,9 +39,9 @@ def resampled(means: np.ndarray) -> np.ndarray:
 
 
 def check_interval(interval: np.ndarray, replicates: np.ndarray) -> None:
-    """Against another bootstrap with other draws: (bound, ...) and (replicate, ...).
+    """Assert that an interval (bound, ...) agrees with the replicates (replicate, ...) of another bootstrap.
 
-    A percentile of 500 replicates is itself known to about a ninth of their deviation.
+    A percentile of 500 replicates has itself an error of about a ninth of their deviation.
     """
     expected = np.percentile(replicates, [2.5, 97.5], axis=0)
     deviation = replicates.std(axis=0)

@@ -26,7 +26,7 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(scope="module")
 def own(model: Path) -> Any:
-    """transformers' tokenizer as it is."""
+    """transformers' own tokenizer."""
     return transformers.AutoTokenizer.from_pretrained(model)
 
 
@@ -50,7 +50,7 @@ def test_every_wordpiece_stands_for_characters_in_the_order_of_the_text(text: st
 
 
 def test_offsets_and_words_are_those_of_the_text(tmp_path: Path) -> None:
-    """Width, case and unknown letters too."""
+    """Offsets hold for other widths, cases and unknown letters too."""
     tokenizer = Tokenizer(save_japanese_model(tmp_path, subword_tokenizer_type="wordpiece"), max_length=16)
     text = "映画 ｶＡ犬。私"
     [spans] = tokenizer.spans([text])

@@ -19,7 +19,7 @@ TESTS = sorted((ROOT / "tests" / "javascript").glob("*.test.mjs"))
 
 @pytest.fixture(scope="module")
 def outcomes() -> dict[str, dict[str, Any]]:
-    """The status and the output of each file of tests, by its path; one process runs all of them."""
+    """Status and output of each test file, by its path; one process runs all files."""
     assert shutil.which("node"), "Install Debian's package nodejs."
     environment = os.environ | {"LINK_TABLE": json.dumps(browser_table())}
     command = ["node", str(ROOT / "tests" / "javascript" / "run.mjs"), *map(str, TESTS)]

@@ -1,4 +1,4 @@
-"""JSON as programs write it: read where it is clear what the records are, and named elsewhere."""
+"""JSON as programs write it: read where its records are clear, else refused by name."""
 
 import json
 from pathlib import Path
@@ -48,7 +48,7 @@ def test_records_are_read_from_the_shapes_that_programs_write(content: str, endi
 
 @pytest.mark.parametrize("kept", ["text", "x\ufffd"])
 def test_keys_that_only_half_surrogates_tell_apart_are_two_columns(kept: str, tmp_path: Path) -> None:
-    """UTF-8 writes them alike."""
+    """UTF-8 writes both keys alike."""
     record = r'{"x\ud800": "a", "x\ud801": "b", "text": "c", "y\ud800": ["d"]}'
     (tmp_path / "a.jsonl").write_text(2 * f"{record}\n")
     data = find_data(str(tmp_path / "a.jsonl"))

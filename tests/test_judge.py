@@ -56,7 +56,7 @@ def test_trustworthiness_is_that_of_queries_and_keys_together(measured: dict[str
 
 
 def test_equal_weights_and_equal_distances_have_their_mean_rank() -> None:
-    """All tokens are one sentence; keys are repeated, and places on a grid."""
+    """All tokens are one sentence; keys are repeated, and places are on a grid."""
     key, places = np.repeat(KEY[:, ::3], 3, axis=1)[:, : ENDS[-1]], np.round(PLACES)
     judge = Judge.of({"raw": LayerVectors(QUERY, key)}, np.array([[0, ENDS[-1]]]))
     expected = spearman(attention_pattern(QUERY, key), screen_distance(places[:, 0], places[:, 1]))
@@ -71,7 +71,7 @@ def test_few_tokens_are_not_trusted() -> None:
 
 
 def test_recall_of_a_query_is_of_the_keys_that_it_sees() -> None:
-    """Places on a line: of 1, 2, 3 and 3 keys that are looked for, 1, 0, 3 and 2 are among as many nearest."""
+    """Places are on a line: of the 1, 2, 3 and 3 most attended keys of a query, 1, 0, 3 and 2 are among as many nearest."""
     causal = AttentionBias([LayerBias(Mask(causal=True))])
     vectors = LayerVectors(*np.array([[[[1], [1], [1], [1]]], [[[4], [3], [2], [1]]]], np.float32))
     line = np.array([[[[0], [2.4], [1], [3.5]], [[0], [1], [2.5], [3.5]]]])

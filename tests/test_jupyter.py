@@ -1,4 +1,4 @@
-"""The tile of JupyterLab's launcher, and the server that a real Jupyter starts by it: its path passed on whole, and cut off."""
+"""The tile of JupyterLab's launcher, and the server that a real Jupyter starts by it: with its whole path, and with a cut path."""
 
 import json
 import urllib.request
@@ -19,7 +19,7 @@ from tests.reverse_proxies import free_port
 
 ROOT = Path(__file__).parents[1]
 USER, HOST = "/user/ada@example.org/", "hub.example.org"
-#: The same server behind a path that Jupyter cuts off.
+#: Configuration of a second tile: the same server at a path that Jupyter cuts off.
 CUT = """
 from headscape.jupyter import command, launcher
 def cut(base_url, unix_socket):
@@ -68,7 +68,7 @@ def test_a_store_that_is_not_there_is_said_in_place_of_the_pages(
 
 @pytest.fixture(scope="module")
 def hub(tiny_store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a Jupyter as a hub starts it for a user: its path has the user's name, and it is asked under the hub's."""
+    """The address of a Jupyter as a hub starts it for a user: the user's name is in its path, and requests name the hub's host."""
     folder, port = tmp_path_factory.mktemp("jupyter"), free_port()
     (folder / "config.py").write_text(CUT)
     flags = [f"--ServerApp.port={port}", f"--ServerApp.base_url={USER}", "--ServerApp.allow_remote_access=True"]
@@ -82,7 +82,7 @@ def hub(tiny_store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
 
 
 def asked(address: str, body: object = None) -> tuple[int, bytes]:
-    """The status and the content of an answer, to a browser at the hub's name; 0 where nothing answers."""
+    """Status and content of the answer to a browser at the hub's host name; status 0 where nothing answers."""
     headers = {"Host": HOST, "Origin": f"http://{HOST}", "Content-Type": "application/json"}
     data = None if body is None else json.dumps(body).encode()
     try:

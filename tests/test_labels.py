@@ -16,9 +16,9 @@ from store.kernels.heads import LABELS, clustered_order, head_labels, nearest_he
 from store.kernels.statistics import even_entropy
 from store.schema.model import SOURCES, STATISTICS
 
-#: Sentences of 55 tokens, whose first has no previous and whose last no next.
+#: Lengths of two sentences of 55 tokens; the first token has no previous token, the last no next token.
 LENGTHS = np.array([55, 55])
-#: What makes each label: statistic and threshold, in these sentences.
+#: Statistic and threshold of each label, in these sentences.
 RULES = {
     "next": ("to_next", 0.5 * 54 / 55),
     "previous": ("to_previous", 0.5 * 54 / 55),
@@ -32,7 +32,7 @@ ORDER = list(RULES)
 
 
 def statistics(values: Mapping[str, float], source: str = "all") -> xr.DataArray:
-    """Means of one layer with two heads; the second has these values over rows of the source, all else is 0."""
+    """Means of one layer with two heads; the second head has these values over rows of the source, all others are 0."""
     means = xr.DataArray(
         np.zeros((len(SOURCES), len(STATISTICS), 1, 2)),
         dims=("source", "statistic", "layer", "head"),
@@ -76,7 +76,7 @@ def test_the_threshold_of_broad_follows_the_length_of_the_sentences() -> None:
 
 @pytest.mark.parametrize("label", ["next", "previous"])
 def test_the_threshold_of_neighbours_counts_only_tokens_that_have_one(label: str) -> None:
-    """Of 4 and of 10 tokens 3 and 9 have one: all their attention would be 0.825 of all."""
+    """3 of 4 and 9 of 10 tokens have such a neighbour: the largest mean is (3/4 + 9/10) / 2 = 0.825."""
     short = np.array([4, 10])
     assert label_of({f"to_{label}": 0.41}, lengths=short) == ""
     assert label_of({f"to_{label}": 0.42}, lengths=short) == label

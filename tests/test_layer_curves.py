@@ -11,7 +11,7 @@ HOVER_TEXTS = [["", ""], ["", ""]]
 
 
 def line(between: np.ndarray | None, unit: str = "share") -> Any:
-    """The line of the layers."""
+    """The trace of the layers' means."""
     return layer_curves([Curve("one", VALUES, HOVER_TEXTS, between)], unit=unit).data[1]
 
 

@@ -27,7 +27,7 @@ def test_each_entry_of_a_legend_has_a_button_with_the_name_of_its_trace() -> Non
 
 
 def test_a_button_has_the_name_under_which_its_trace_is_sent() -> None:
-    """Of a model that names its first token otherwise, and of one without a token after the text."""
+    """Traces are renamed for a model with another first token, and for a model without a token after the text."""
     figure = go.Figure([line("[CLS]"), line("[SEP]"), line("comma")], layout({}, {}, showlegend=True))
     sent = renamed(json.loads(to_json_plotly(chart(figure, name="curves", caption="", label="Curves"))), (None, None))
     traces = [trace["name"] for trace in sent[0]["props"]["children"]["props"]["figure"]["data"]]
@@ -46,7 +46,7 @@ def test_a_chart_without_a_legend_or_with_one_entry_has_none() -> None:
 
 
 def test_the_buttons_stand_outside_of_the_picture() -> None:
-    """What is within a picture is not read to who does not see it."""
+    """Screen readers do not read the content of a picture."""
     figure = go.Figure([line("a"), line("b")], layout({}, {}, showlegend=True))
     picture, caption = chart(figure, name="curves", caption="", label="Curves")
     assert ["data-name" in str(part) for part in (picture, caption)] == [False, True]

@@ -1,4 +1,4 @@
-"""Page Lessons: each link shows what the lesson says, and a store has the lessons that it has something for."""
+"""Page Lessons: each link shows what the lesson says, and a store has the lessons that its content allows."""
 
 from dataclasses import replace
 from typing import Any
@@ -17,7 +17,7 @@ from store.kernels.bias import Mask
 from store.schema.model import head_name
 from tests.client import above
 
-#: What every store has, what a head with a label brings, and a text in Latin letters.
+#: Titles of lessons: in every store, with a head of a label, and with a corpus in Latin letters.
 ALWAYS = ["The figures of “What Does BERT Look At?”"]
 BACK = "A head that looks one token back"
 TYPED = ["What “it” looks at", "Sentence A attends to sentence B", "The brown capybara"]
@@ -59,13 +59,13 @@ def test_a_corpus_in_another_script_has_no_typed_sentences(few_store: str) -> No
 
 
 def changed_lessons(store: str, **changed: Any) -> list[Lesson]:
-    """The lessons of a store of which some attributes are others."""
+    """The lessons of a store with some attributes of its corpus replaced."""
     context = resolve(ServedStore(store), "lessons", "")
     return list(read(replace(context, corpus=_Changed(context.corpus, **changed))).lessons)
 
 
 class _Changed:
-    """A corpus of which some attributes are others."""
+    """A corpus with some attributes replaced."""
 
     def __init__(self, corpus: Corpus, **changed: Any) -> None:
         self._corpus = corpus

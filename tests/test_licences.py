@@ -6,7 +6,7 @@ import pytest
 
 from tests.licences import PAGE, licence, locked_packages, page
 
-#: The GPL and the AGPL by any of their names, and not the LGPL.
+#: Names of the GPL and the AGPL, without the LGPL.
 COPYLEFT = re.compile(r"\bA?GPL|(?<!Lesser )\bGeneral Public License|Affero", re.IGNORECASE)
 
 

@@ -1,4 +1,4 @@
-"""Limits of an ingest are handed in: stores are made with the usual ones, and no test patches by a dotted name."""
+"""Limits of an ingest are arguments: stores are made with the usual limits, and no test patches by a dotted name."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -24,6 +24,6 @@ def test_stores_are_made_with_the_usual_limits() -> None:
 
 
 def test_no_test_patches_by_a_dotted_name() -> None:
-    """What is moved or renamed is then found by whoever moves it, in the tests too."""
+    """Whoever moves or renames a function then finds its uses in the tests too."""
     texts = {path.name: path.read_text("utf-8") for path in Path(__file__).parent.rglob("*.py")}
     assert [name for name, text in texts.items() if patches(text)[1]] == []

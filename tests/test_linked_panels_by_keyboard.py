@@ -16,7 +16,7 @@ def frame(open_page: Open, three_server: str, alike: ModelPair) -> Locator:
 
 
 def left_of(page: Page, ring: str) -> float:
-    """How far right a ring stands, from 0 to 1 of the picture."""
+    """The horizontal place of a ring, from 0 to 1 of the picture."""
     box, canvas = (page.locator(selector).bounding_box() for selector in (ring, ".frame canvas"))
     assert box is not None
     assert canvas is not None
@@ -24,7 +24,7 @@ def left_of(page: Page, ring: str) -> float:
 
 
 def rings(frame: Locator) -> list[float]:
-    """Of the token that the keyboard stands on, and of the same token in the other model."""
+    """Horizontal places of two rings: of the token that the keyboard stands on, and of this token in the other model."""
     expect(frame.locator(".ring.linked")).to_be_visible()
     return [left_of(frame.page, ring) for ring in (".frame .ring:not(.linked)", ".frame .ring.linked")]
 

@@ -28,7 +28,7 @@ KINDS = [
 
 
 def most(corpus: store.Corpus, sentence: int, layer: int, head: int) -> tuple[np.ndarray, np.ndarray]:
-    """Which word each attends to most, and which attends most to each."""
+    """For each word: the word that it attends to most, and the word that attends to it most."""
     pattern = corpus.word_pattern(sentence, layer=layer, head=head).values.copy()
     np.fill_diagonal(pattern, -1)
     return pattern.argmax(axis=1), pattern.argmax(axis=0)

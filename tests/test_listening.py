@@ -1,4 +1,4 @@
-"""Where the server listens: on a unix socket, and what is said where it cannot."""
+"""The server listens on a unix socket; one sentence says why it cannot."""
 
 import os
 import socket

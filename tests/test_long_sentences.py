@@ -47,7 +47,7 @@ def sentence() -> Sentence:
 
 @pytest.fixture(scope="module")
 def whole(sentence: Sentence) -> np.ndarray:
-    """(layer, head, query_token, key_token), from the definition."""
+    """Patterns (layer, head, query_token, key_token) of the whole sentence, from the definition."""
     query, key = (np.asarray(vectors, np.float64) for vectors in (sentence.query, sentence.key))
     return softmax(query @ key.swapaxes(-1, -2) / 2, axis=-1)
 
@@ -235,7 +235,7 @@ def test_words_to_mark_are_those_of_a_window(fields: dict[str, object], first: i
 
 
 class LongTyped(FakeTyped):
-    """Whatever is typed has 400 tokens."""
+    """Typed sentences without a model: every text has 400 tokens."""
 
     def is_encoded(self, *_: object, **__: object) -> bool:
         return True

@@ -1,4 +1,4 @@
-"""A picture whose points the browser takes away says so and is not saved without them."""
+"""A picture that has lost its points to the browser says so, and is not saved without them."""
 
 import pytest
 from playwright.sync_api import Download, expect

@@ -1,4 +1,4 @@
-"""A tab whose session ends at a proxy or at a provider says so, and saves no page to sign in as data."""
+"""A tab whose session ends at a proxy or at a provider says so, and saves no sign-in page as data."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tests.browser import Open, turned_to, until
 from tests.standing import SETTLED
 
 PAGE = {"content_type": "text/html", "body": "<h1>Sign in</h1>"}
-#: What stands before a server answers in its place to whom it knows no longer.
+#: Answers of a proxy before the server to a reader whose session has ended.
 ENDED: dict[str, dict[str, Any]] = {
     "a redirect to a provider": {"status": 302, "headers": {"Location": "https://provider.example.org/sign-in"}},
     "a page to sign in": {"status": 200, **PAGE},
@@ -19,7 +19,7 @@ ENDED: dict[str, dict[str, Any]] = {
 
 
 def answer(page: Page, how: dict[str, Any]) -> None:
-    """Have every request of the page from here on answered so."""
+    """Let every later request of the page get this answer."""
 
     def fulfil(route: Route) -> None:
         route.fulfill(**how)
@@ -40,7 +40,7 @@ def test_a_page_says_that_its_session_has_ended_or_its_server_was_upgraded_and_s
 
 
 def says_that_its_session_has_ended(page: Page) -> None:
-    """And saves a file only where the server sends it."""
+    """The page says that its session has ended, and saves a file only where the server sends it."""
     link = page.url
     saved: list[Download] = []
     page.on("download", lambda file: saved.append(file))
@@ -65,7 +65,7 @@ def says_that_its_session_has_ended(page: Page) -> None:
 
 
 def says_reload(page: Page) -> None:
-    """Where its server is newer than the tab."""
+    """A tab says that it must be reloaded when its server is newer."""
     upgraded = page.locator("#upgraded")
     expect(upgraded).to_have_count(0)
 
@@ -90,7 +90,7 @@ def test_a_note_that_is_being_written_outlives_the_session(open_failing: Open, t
         save.click()
         expect(page.locator(".note-form .note-problem")).not_to_be_empty()
         expect(text).to_have_value("Not lost")
-    page.unroute_all(behavior="ignoreErrors")  # who clicks comes back signed in
+    page.unroute_all(behavior="ignoreErrors")  # the reader comes back signed in
     notice = page.locator("#session-ended")
     notice.get_by_role("link", name="Sign in again").click()
     expect(notice).to_have_count(0)

@@ -1,4 +1,4 @@
-"""Workers that die of a task or do not reach the store: what an ingest does, and the sentence in which it ends."""
+"""Workers that die of a task or do not reach the store: what an ingest does, and the sentence with which it ends."""
 
 import os
 import signal
@@ -30,14 +30,14 @@ pytestmark = pytest.mark.slow
 
 Ingest = Callable[..., str]
 ReadArrays = Callable[[str], dict[str, np.ndarray]]
-#: Ends a task with its result.
+#: A function that ends a task with its result.
 End = Callable[[Coroutine[Any, Any, bytes]], Coroutine[Any, Any, None]]
-#: Seconds after which what is waited for will never come.
+#: Seconds after which an awaited result will never come.
 HANGS = 300
 
 
 class DeadlyTask(BlockTask):
-    """Kills its worker, but for the first block."""
+    """A task that kills its worker, except for the first block."""
 
     def __call__(self, fork: Writable, block: Block) -> None:
         if block.index:
@@ -76,7 +76,7 @@ def test_a_worker_that_cannot_read_the_folder_of_the_store_is_named(
 
 
 def test_a_worker_that_starts_again_slowly_is_waited_for(tmp_path: Path) -> None:
-    at_once = dask.config.set({"distributed.deploy.lost-worker-timeout": 0})  # any start is slower
+    at_once = dask.config.set({"distributed.deploy.lost-worker-timeout": 0})  # any start takes longer
     with at_once, cluster._started(1) as client:
         assert _Tasks(client).submit(die_once, bytes(tmp_path / "killed")).result(HANGS) == b"done"
 
@@ -101,11 +101,11 @@ def test_a_cluster_that_cannot_be_closed_is_left_alone() -> None:
     closing = Closing()
     with pytest.raises(IngestError), cluster._killed_on_error(cast(LocalCluster, closing)):
         raise IngestError
-    assert closing.status == Status.closed  # else its own context would wait until it is
+    assert closing.status == Status.closed  # else the cluster's own context would wait until it is closed
 
 
 class Submitted:
-    """Stands for dask and its loop: its tasks end as a test says."""
+    """Stands for dask and its loop: a test ends its tasks."""
 
     def __init__(self) -> None:
         self.running: list[End] = []

@@ -1,4 +1,4 @@
-"""Page Head map in a browser: where heads stand, how they are coloured, which are near, and what opens them."""
+"""Page Head map in a browser: places and colours of heads, nearest heads, and links that open a head."""
 
 import re
 from collections.abc import Callable
@@ -27,7 +27,7 @@ from tests.tiny_models import save_model
 
 @pytest.fixture
 def page(visit: Visit, space_server: str) -> Page:
-    """A page to change, as the link of every test begins it."""
+    """Page Head map as at the begin of every test, free to be changed."""
     return map_page(visit, space_server)
 
 
@@ -39,7 +39,7 @@ def map_page(visit: Visit, server: str, query: str = "") -> Page:
 
 
 def dots(page: Page) -> list[str]:
-    """What every dot of the map says."""
+    """The hover text of every dot of the map."""
     marks = page.locator("#head-map .scatterlayer .points path")
     expect(marks).to_have_count(4)
     return [hover_dot(page, "#head-map", number).text_content() or "" for number in range(marks.count())]

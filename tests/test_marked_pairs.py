@@ -36,7 +36,7 @@ def test_a_mark_of_a_token_that_is_not_shown_is_kept_without_its_place(
 
 
 def test_two_words_of_a_link_mark_each_wordpiece_of_one_with_each_of_the_other() -> None:
-    """[CLS] the zan ##y film: whatever the case of the link, and nothing of a word that the sentence lacks."""
+    """Words of a link match [CLS] the zan ##y film in any case; a word that the sentence lacks marks nothing."""
     assert [mark.names for mark in marked(marks="the-Zany")] == [("the", "zan"), ("the", "##y")]
     assert [mark.positions for mark in marked(marks="zany-film.1-2")] == [(2, 4), (3, 4), (1, 2)]
     assert marked(marks="the-capybara.the-the") == [MarkedPair((1, 1), ("the", "the"), 1, 1)]

@@ -1,4 +1,4 @@
-"""Plain HTML leaves the server as one component, what a callback names as its own."""
+"""Plain HTML leaves the server as one component; a part that a callback names is its own component."""
 
 import json
 import re
@@ -106,7 +106,7 @@ def test_the_options_of_a_choice_among_names_are_not_translated() -> None:
 
 
 def translated(tree: Any) -> Iterator[str]:
-    """Texts of a tree, or of components as they are sent, that are in no element for data."""
+    """Texts that a browser may translate: texts of a tree, or of sent components, in no element for data."""
     if isinstance(tree, str):
         yield tree
     elif isinstance(tree, dict):

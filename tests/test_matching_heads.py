@@ -28,7 +28,7 @@ ORDER = [[2, 0, 3, 1], [1, 3, 0, 2], [3, 2, 1, 0]]
 
 
 def of_scipy(patterns: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """(head, other_head), mean over the queries of (head, query, key)."""
+    """Divergences (head, other_head) by scipy, mean over the queries of patterns (head, query, key)."""
     own, other = (0.999 * each.astype(np.float64) + 0.001 / each.shape[-1] for each in (patterns, others))
     return np.array([[(jensenshannon(a, b, axis=-1) ** 2).mean() for b in other] for a in own])
 
@@ -52,7 +52,7 @@ def test_of_more_heads_than_the_other_model_has_some_stay_without_a_partner() ->
 
 
 def permute_heads(model: Any, orders: list[list[int]]) -> None:
-    """Put the heads of every layer into another order; what the model computes stays the same."""
+    """Put the heads of every layer into another order; the output of the model stays the same."""
     channels = model.config.hidden_size // model.config.num_attention_heads
     for layer, order in zip(model.encoder.layer, orders, strict=True):
         rows = torch.arange(model.config.hidden_size).view(-1, channels)[order].ravel()
@@ -143,7 +143,7 @@ def test_a_notebook_gets_the_partners_as_a_table(unlike: ModelPair) -> None:
     np.testing.assert_allclose(table.divergence, matching.least)
 
 
-#: What a corpus is made from.
+#: Attributes of the inputs that a corpus is made from.
 MADE_FROM = {"tokenizer_sha256": "a", "data_identity": "b", "name": "imdb"} | dict.fromkeys(OF_TEXT, 1)
 
 

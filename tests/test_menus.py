@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from dashboard.web.assets import DASHBOARD
 
-#: An address at which a browser finds our modules, and a page with the button Notes and a place for tools.
+#: The origin at which a browser finds our modules, and a page with the button Notes and a place for tools.
 ORIGIN = "http://headscape.test"
 PAGE = """<!doctype html>
 <script type="application/json" id="link-table">{"fields": {}, "root": ""}</script>

@@ -18,7 +18,7 @@ LIBRARIES = pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=
 def ratios(
     pattern: np.ndarray, value: np.ndarray, residual: np.ndarray, make: Any, gain: np.ndarray | None = None
 ) -> dict[str, np.ndarray]:
-    """Of heads (head, query, key) whose values (head, token, channel) are handed on side by side: (token) by name."""
+    """Mixing ratios (token,) by name, of patterns (head, query, key) and values (head, token, channel), concatenated by head."""
     features = len(value) * value.shape[-1]
     to_self = make(np.ascontiguousarray(np.einsum("hii->ih", pattern)))
     own = own_part(to_self, make(np.ascontiguousarray(value.swapaxes(0, 1))), make(np.eye(features)))
@@ -39,7 +39,7 @@ def test_a_norm_that_centres_nothing_leaves_the_mean_in_the_ratio(make: Any) -> 
     centred, plain = (
         float(mixing_ratios(make(np.zeros((1, 1))), *parts, gain, centred=each)[-1, 0]) for each in (True, False)
     )
-    assert centred == pytest.approx(0.5)  # both parts differ by 2 from feature to feature
+    assert centred == pytest.approx(0.5)  # features of both parts differ by 2
     mixed, preserved = np.hypot(3, 10), np.hypot(1, 6)
     assert plain == pytest.approx(mixed / (mixed + preserved))
 
@@ -72,7 +72,7 @@ def test_the_layer_norm_sees_nothing_of_what_is_the_same_in_all_features(make: A
 
 @LIBRARIES
 def test_the_gain_of_the_layer_norm_weighs_the_features(make: Any) -> None:
-    """What is mixed in is in feature 1 - i, the residual of token 0 in feature 2, that of token 1 in feature 3."""
+    """Token i has its mixed-in part in feature 1 - i, and its residual in feature 2 + i."""
     gain = np.array([0.0, 0.0, 1.0, 0.0])
     value, residual = np.eye(4)[None, :2] - 0.25, np.eye(4)[2:] - 0.25
     mixed = ratios(np.eye(2)[None, ::-1], value, residual, make, gain)
@@ -125,7 +125,7 @@ def test_attended_part_is_the_sum_over_heads_and_tokens_of_what_each_hands_on(ma
 @LIBRARIES
 @pytest.mark.parametrize("scale", [0.0, 1.0, 3.0])
 def test_a_map_that_scales_and_turns_expands_by_its_scale(scale: float, make: Any) -> None:
-    """The one of the homogeneous coordinate is counted among the singular values."""
+    """The singular value 1 of the homogeneous coordinate is counted too."""
     turned, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((7, 7)))
     rate = expansion_rate(make(scale * turned), make(np.zeros(7)), make(turned), make(np.zeros(7)))
     np.testing.assert_allclose(rate, np.sqrt((7 * scale**2 + 1) / 8))

@@ -1,4 +1,4 @@
-"""What arrives on page Sentence by the methods that run the model: ALTI, Value Zeroing and DecompX, against loops in float64."""
+"""What arrives (page Sentence) by methods that run the model: ALTI, Value Zeroing and DecompX, against loops in float64."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -56,7 +56,7 @@ def token_ids(tiny_corpus: Corpus) -> torch.Tensor:
 
 
 def rolled_out(plain: Any, token_ids: torch.Tensor, of_layer: Callable[[Any, Any, Any], np.ndarray]) -> np.ndarray:
-    """The matrices of the layers up to `LAYER`, multiplied."""
+    """The product of the matrices of the layers up to `LAYER`."""
     with torch.no_grad():
         seen = plain(token_ids[None], output_hidden_states=True, output_attentions=True)
     rolled = np.eye(len(token_ids))
@@ -179,7 +179,7 @@ def test_where_a_method_cannot_run_one_sentence_says_why(corpus: Any, tokens: in
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """ALTI is of at most four tokens."""
+    """Lets ALTI run on at most four tokens."""
     monkeypatch.setitem(MODEL_METHODS, "alti", replace(MODEL_METHODS["alti"], most=4**2 * WORK))  # type: ignore[arg-type]
 
 
@@ -215,7 +215,7 @@ def test_a_page_waits_for_the_model_where_a_method_needs_it(tiny_store: str) -> 
 
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sentence of more than four tokens is too long for a request by DecompX."""
+    """Lets a sentence of more than four tokens be too long for a request by DecompX."""
     monkeypatch.setitem(MODEL_METHODS, "decompx", replace(MODEL_METHODS["decompx"], most=32**2 * WORK))  # type: ignore[arg-type]
 
 

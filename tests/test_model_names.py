@@ -1,4 +1,4 @@
-"""Models with one name are told apart: on pages, in `describe` and in `open`."""
+"""Models with the same name are told apart: on pages, in `describe` and in `open`."""
 
 import shutil
 from collections.abc import Callable
@@ -74,7 +74,7 @@ def test_a_model_is_found_by_its_key_its_title_or_its_name() -> None:
 
 @pytest.fixture(scope="module")
 def place(ingest: Ingest, tiny_model: Path, second_model: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Two trainings, and the checkpoint of each after 500 steps."""
+    """A store with the models of two trainings, each the checkpoint after 500 steps."""
 
     def make(place: Path) -> None:
         for run, trained in (("run-a", tiny_model), ("run-b", second_model)):

@@ -1,4 +1,4 @@
-"""Page Models: the heads of all models of a store in one chart, and the table of those in a box."""
+"""Page Models: the heads of all models of a store in one chart, and the table of the heads in a box."""
 
 import json
 from dataclasses import replace
@@ -103,7 +103,7 @@ def test_the_file_has_every_head_and_names_every_model(three_client: FlaskClient
 
 
 def test_the_axes_that_the_page_chooses_are_no_choice_of_the_reader(three_models: str) -> None:
-    """Otherwise the browser writes them into the link."""
+    """Axes of the page must not count as a choice: the browser would write them into the link."""
     context, _ = shown(three_models, "?up=to_sep")
     choices = TOPICS["models"].choices
     assert choices is not None
@@ -129,7 +129,7 @@ def test_the_chart_says_how_many_corpora_its_models_are_of(three_models: str, mo
 
 
 def write_tree(place: Path, **config: object) -> str:
-    """A tree of two heads."""
+    """Write a HeadVis tree of two heads; returns its folder."""
     place.mkdir()
     (place / "config.json").write_text(json.dumps(config))
     metrics = {"self_attention_score": 0.5, "prev_token_score": 0.25, "pattern_entropy": 3, "qk_distance": 40}
@@ -140,7 +140,7 @@ def write_tree(place: Path, **config: object) -> str:
 
 @pytest.fixture(scope="module")
 def beside(tiny_store: str, tmp_path_factory: pytest.TempPathFactory) -> ServedStore:
-    """A store of one model with a tree of another one."""
+    """A store of one model, beside a HeadVis tree of another model."""
     served_store = ServedStore(tiny_store)
     place = write_tree(tmp_path_factory.mktemp("trees") / "tree", model_name="org/other", dataset_name="pile")
     create_app(served_store, Serving(trees=read_trees([place])))

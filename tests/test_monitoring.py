@@ -1,4 +1,4 @@
-"""What the server says of itself: metrics that Prometheus reads, health apart from readiness, an access log in JSON."""
+"""Monitoring of the server: metrics that Prometheus reads, health apart from readiness, an access log in JSON."""
 
 import json
 import logging
@@ -49,7 +49,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def own_client(tiny_store: str, log: Path) -> FlaskClient:
-    """Of an application of these tests alone, which writes an access log."""
+    """A client of an application for these tests alone, which writes an access log."""
     return create_app(ServedStore(tiny_store), Serving(access_log=str(log))).server.test_client()
 
 
@@ -240,7 +240,7 @@ def test_a_log_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
 
 
 def answered(environ: dict[str, str], proxies: tuple[str, ...] = ()) -> str:
-    """The id in the answer to a request."""
+    """The request id in the answer to a request."""
     headers: dict[str, str] = {}
 
     def application(_: object, start: Any) -> Iterator[bytes]:
@@ -301,7 +301,7 @@ def test_a_request_that_ends_before_its_answer_begins_is_counted_as_an_error_of_
 
 
 class Enough(BaseException):
-    """Ends what measures a worker."""
+    """Ends the loop that measures a worker."""
 
 
 def test_a_worker_is_measured_again_after_an_error(tiny_store: str) -> None:

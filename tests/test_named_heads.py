@@ -1,4 +1,4 @@
-"""Roles of heads beside labels by hand, and beside heads that a paper names: the check, on labels that are known here."""
+"""Roles of heads beside labels by hand, and beside heads that a paper names: the check, on known labels."""
 
 from pathlib import Path
 

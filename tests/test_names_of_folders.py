@@ -1,4 +1,4 @@
-"""Readers see names of models, corpora and files, never where the server has them."""
+"""Readers see names of models, corpora and files, never their folders on the server."""
 
 from pathlib import Path
 

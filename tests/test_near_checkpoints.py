@@ -1,4 +1,4 @@
-"""Folders that training and its libraries write: read where the weights are whole, else refused by what they are."""
+"""Folders that training and its libraries write: read where the weights are whole, else refused with their kind."""
 
 import json
 import shutil
@@ -57,7 +57,7 @@ def test_of_two_encoders_under_wrappers_none_is_chosen(broken: Path, complaint: 
     assert "embeddings.word_embeddings.weight is missing" in complaint(model=broken)
 
 
-# -- weights that are to be computed from others --------------------------------------------------------
+# -- weights that are computed from other weights -------------------------------------------------------
 
 
 @pytest.mark.parametrize("beside", [True, False])
@@ -73,7 +73,7 @@ def test_an_adapter_is_refused_alone_and_beside_weights(beside: bool, broken: Pa
 
 
 def test_weights_with_an_adapter_inside_are_refused(broken: Path, complaint: Complaint) -> None:
-    """As a training that was stopped saves a model of peft."""
+    """A stopped training saves a model of peft like this."""
     adapted = {f"base_model.model.{QUERY}".replace("weight", f"lora_{part}.default.weight") for part in "AB"}
     change_weights(broken, lambda weights: weights.update({name: torch.zeros(2, 2) for name in adapted}))
     assert "has weights with an adapter that is not merged into them" in complaint(model=broken)
@@ -99,7 +99,7 @@ def test_weights_of_more_or_fewer_bits_are_read(numbers: torch.dtype, broken: Pa
 
 
 def test_a_model_with_pruned_heads_is_refused(broken: Path, complaint: Complaint) -> None:
-    """Its weights may be whole: transformers would show the heads that it was told to leave out."""
+    """The weights may be whole: transformers would show the heads that the config leaves out."""
     change_config(broken, pruned_heads={"1": [0]})
     assert "says that heads are pruned (in layers 1)" in complaint(model=broken)
 

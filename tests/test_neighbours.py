@@ -1,4 +1,4 @@
-"""Pictures by t-SNE and UMAP: what was fitted keeps its place, what was not lies among its nearest, found by brute force."""
+"""Pictures by t-SNE and UMAP: fitted points keep their places, others lie among their nearest, found by brute force."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -26,13 +26,13 @@ VIEW = ViewName("tsne", "raw", 2)
 
 @pytest.fixture(scope="module")
 def vectors() -> np.ndarray:
-    """Queries and keys (role, head, token, channel); the first tokens are the fitted ones."""
+    """Queries and keys (role, head, token, channel); the first FITTED tokens are the fitted ones."""
     return np.random.default_rng(0).standard_normal((2, HEADS, TOKENS, CHANNELS)).astype(np.float32)
 
 
 @pytest.fixture(scope="module")
 def fitted() -> np.ndarray:
-    """Places (head, role, token, component) that some library has given."""
+    """Random places (head, role, token, component) that stand for those of a library."""
     return np.random.default_rng(1).standard_normal((HEADS, 2, FITTED, 2)).astype(np.float32)
 
 
@@ -43,7 +43,7 @@ def projection(vectors: np.ndarray) -> HeadProjection:
 
 
 def by_brute_force(vectors: np.ndarray, fitted: np.ndarray, head: int, role: int, token: int) -> np.ndarray:
-    """The mean of the places of the five nearest of all queries and keys by cosine; weight 1 / |difference of unit vectors|^2."""
+    """Mean place of the five nearest of all queries and keys by cosine, with weights 1 / |difference of unit vectors|^2."""
     points = np.concatenate(list(vectors[:, head, :FITTED])).astype(np.float64)
     places = fitted[head].reshape(-1, 2)
     square = 2 * cdist(vectors[role, head, token][None].astype(np.float64), points, "cosine")[0]
@@ -78,7 +78,7 @@ def test_a_part_of_the_tokens_is_placed_as_all_of_them(
 
 
 def test_a_token_between_two_is_drawn_to_the_nearer() -> None:
-    """Squared distances 1 and 3: weights 3 to 1."""
+    """The squared distances 1 and 3 give the weights 3 to 1."""
     placed = place_by_neighbours(np.array([[1.0, 3]]), np.array([[[0.0, 0], [8, 4]]]))
     np.testing.assert_allclose(placed, [[2, 1]], rtol=1e-5)
 
@@ -89,7 +89,7 @@ def test_a_token_on_a_fitted_point_is_drawn_there() -> None:
 
 
 def test_nearest_fitted_points_are_cached_for_all_pictures(vectors: np.ndarray) -> None:
-    """The other picture gets the same arrays; another layer or block gets its own."""
+    """A second picture gets the same arrays; another layer or block gets other arrays."""
     nearest = Nearest(lambda layer: tuple(vectors[:, :, layer : layer + FITTED]), device="cpu")
     first, again = (nearest.of(0, *vectors, 0) for _ in range(2))
     assert first[0] is again[0]
@@ -98,7 +98,7 @@ def test_nearest_fitted_points_are_cached_for_all_pictures(vectors: np.ndarray) 
 
 
 def test_the_fitted_tokens_of_a_layer_are_not_taken_for_its_first_block(vectors: np.ndarray) -> None:
-    """With one layer, a block is asked for right after the fit of the same layer."""
+    """In a model of one layer, a block follows right after the fit of the same layer."""
     nearest = Nearest(lambda _: (vectors[0, :, :FITTED], vectors[1, :, :FITTED]), device="cpu")
     nearest.of(0, *vectors[:, :, :FITTED], 0)
     index, square = nearest.of(0, *vectors, 0)
@@ -127,7 +127,7 @@ def test_the_same_seed_gives_the_same_places_bit_for_bit(projection: str, compon
 def test_umap_starts_at_the_same_places_where_the_search_for_eigenvectors_starts_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As in a graph of 14,000 points in 12 parts: SciPy goes on from random vectors."""
+    """In a graph of 14,000 points in 12 parts, SciPy restarts from random vectors."""
 
     def restarted(graph: spmatrix, count: int, *, rng: int | None = None, **_settings: object) -> tuple[Any, Any]:
         return np.arange(count), np.random.default_rng(rng).standard_normal((graph.shape[0], count))
@@ -161,7 +161,7 @@ def test_a_seed_of_64_bits_or_below_zero_is_one_of_32_bits(seed: int, vectors: n
 
 
 def fitted_places(vectors: np.ndarray, seed: int) -> np.ndarray:
-    """In threads: what processes import takes seconds."""
+    """Places of a fit in threads, as the imports of processes take seconds."""
     projection = HeadProjection(VIEW, Nearest(lambda _: tuple(vectors), device="cpu"), heads=HEADS, seed=seed)
     with ThreadPoolExecutor(1) as pool, fits_on(pool, workers=1):
         (fit,) = projection.begin([0], lambda _: tuple(vectors))(lambda _: None)
@@ -176,7 +176,7 @@ def test_a_model_of_one_layer_is_ingested_with_any_seed(seed: int, ingest: Calla
 
 
 def test_queries_and_keys_of_a_head_are_fitted_together(projection: HeadProjection, vectors: np.ndarray) -> None:
-    """In threads: what processes import takes seconds."""
+    """The fit runs in threads, as the imports of processes take seconds."""
     with ThreadPoolExecutor(1) as pool, fits_on(pool, workers=1):
         ((layer, parameters, _),) = projection.begin([4], lambda _: tuple(vectors))(lambda _: None)
     unit = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
@@ -206,6 +206,6 @@ def test_the_nearest_fitted_points_are_those_of_a_sort(fitted: int, points: int)
 
 
 def test_a_vector_of_zeros_has_the_first_fitted_points_as_its_nearest() -> None:
-    """It has a cosine of 0 with all of them, as `unit` leaves it a vector of zeros."""
+    """A vector of zeros has a cosine of 0 with all points, as `unit` does not change it."""
     index, square = nearest_points(np.zeros((1, 3), np.float32), torch.eye(3))
     assert (index.tolist(), square.tolist()) == ([[0, 1, 2]], [[2, 2, 2]])

@@ -1,10 +1,10 @@
-"""From one head to the next: title, numbers and picture change together, the rest stays, and only the last one counts."""
+"""Steps from head to head: title, numbers and picture change together, the rest stays, and only the last step counts."""
 
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser import Open, drawn, expect_title, followed, until
 
-#: Remembers every pair of a title's head and a picture's head that could be seen.
+#: Notes every pair of the title's head and the picture's head that was visible together.
 WATCH = """() => {
   window.pairs = [];
   const look = () => {
@@ -31,7 +31,7 @@ def test_title_controls_and_picture_are_of_the_same_head_and_only_the_last_of_tw
 
 
 def keeps_its_controls(head: Page) -> None:
-    """From L0 H0 to L0 H1: the same controls and tables, with what the next head has in them."""
+    """A step from L0 H0 to L0 H1 keeps controls and tables, and fills them with the values of the next head."""
     shown = "#above input, #above h1, #beside table, #beside td"
     head.evaluate("(shown) => document.querySelectorAll(shown).forEach((one) => (one.dataset.before = ''))", shown)
     count = head.locator("[data-before]").count()
@@ -45,7 +45,7 @@ def keeps_its_controls(head: Page) -> None:
 
 
 def steps_with_its_picture(head: Page) -> None:
-    """Round all heads: title and picture name the same head in every frame but a few. Two keys at once are two steps, to L1 H0."""
+    """Steps round all heads: title and picture name the same head in nearly every frame. Two keys at once are two steps, to L1 H0."""
     head.evaluate(WATCH)
     for key in ("ArrowDown", "ArrowLeft", "ArrowUp", "ArrowRight"):
         with followed(head):
@@ -61,7 +61,7 @@ def steps_with_its_picture(head: Page) -> None:
 
 
 def waits_for_the_last(head: Page) -> None:
-    """On to L0 H1: the request of the head between is given up."""
+    """Two steps to L0 H1: the request of the head between is given up."""
     requests: list[Route] = []
     failed: list[str] = []
     head.on("requestfailed", lambda request: failed.append(request.url))

@@ -1,4 +1,4 @@
-"""What pages say of a model whose norms come before attention: its feature points and mixing ratios are others."""
+"""Pages of a model whose norms come before attention: feature points and mixing ratios differ from those of other models."""
 
 import shutil
 from pathlib import Path
@@ -20,7 +20,7 @@ RESIDUAL = "norms come before attention in this model"
 
 @pytest.fixture(scope="module")
 def norm_first(tiny_store: str, tmp_path_factory: pytest.TempPathFactory) -> FlaskClient:
-    """The tiny store, as if its model were such a one."""
+    """A client of the tiny store, changed as if the norms of its model came first."""
     place = Path(shutil.copytree(tiny_store, tmp_path_factory.mktemp("norm") / "store"))
     with rewritten(place) as writer:
         writer.group(f"models/{open_corpus(str(place)).name}").attrs["norm_first"] = True

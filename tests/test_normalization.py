@@ -1,4 +1,4 @@
-"""`store.kernels.projection`: attention survives it, and the cosine orders keys as attention does."""
+"""`store.kernels.projection`: attention survives normalisation, and the cosine orders keys as attention does."""
 
 from typing import Any
 
@@ -84,7 +84,7 @@ TYPES = pytest.mark.parametrize(("dtype", "error"), [(np.float32, 1e-5), (np.flo
 
 
 def attention(query: np.ndarray, key: np.ndarray, channels: int) -> np.ndarray:
-    """Computed in float64 whatever came: the scale is that of the model's channels, also after one was added."""
+    """Attention in float64, scaled by the model's number of channels, also where a channel was added."""
     logits = np.einsum("hqc,hkc->hqk", query.astype(np.float64), key.astype(np.float64))
     return softmax(logits / np.sqrt(channels), axis=-1)
 
@@ -144,7 +144,7 @@ def test_the_centre_of_a_sphere_is_found_from_points_on_it(make: Any, seed: int,
 
 @LIBRARIES
 def test_the_centre_is_that_of_the_least_squares_of_numpy(make: Any) -> None:
-    """|k|^2 = 2 k.centre + constant, solved for centre and constant."""
+    """The expected centre solves |k|^2 = 2 k.centre + constant."""
     key = random_vectors(3, 40, 5) + 1
     design = np.concatenate([2 * key, np.ones((3, 40, 1))], axis=-1)
     expected = [

@@ -21,7 +21,7 @@ from tests.tiny_models import WORDS
 
 Ingest = Callable[..., str]
 EVERY = pytest.mark.parametrize("name", list(NORMALIZATIONS))
-#: So many sentences as long as the model reads have the nearest pairs that a correlation needs; others judge.
+#: Sentences of the model's full length that have enough nearest pairs for a correlation; sentences that judge.
 LONG, JUDGES = 75, 6
 
 
@@ -52,7 +52,7 @@ def constants(corpus: store.Corpus) -> xr.Dataset:
 
 @pytest.fixture(scope="module")
 def sample(corpus: store.Corpus) -> int:
-    """Sentences of the fit."""
+    """Number of sentences of the fit."""
     return int(corpus.view("pca-exact-2d").attrs["sample_sentences"])
 
 
@@ -64,7 +64,7 @@ def vectors(corpus: store.Corpus, sentences: range, dtype: Any = np.float64) -> 
 
 
 def apply(constants: xr.Dataset, name: str, query: Any, key: Any, make: Any = np.asarray) -> tuple[Any, Any]:
-    """The kernel with the stored constants."""
+    """Queries and keys after the kernel with the stored constants."""
     constant = constants.sel(normalization=name)
     dtype = np.asarray(query).dtype
     scale, shift, radius = (make(constant[part].values.astype(dtype)) for part in ("scale", "shift", "radius"))
@@ -90,7 +90,7 @@ def test_attention_is_the_same_after_every_normalization(
 
 
 def test_the_same_shift_of_the_queries_changes_attention(corpus: store.Corpus, constants: xr.Dataset) -> None:
-    """Were it not so, the test above would show nothing."""
+    """Otherwise the test above would show nothing."""
     query, key = vectors(corpus, range(1))
     shifted = query + constants["shift"].sel(normalization="centroid").values[:, :, None]
     channels = query.shape[-1]
@@ -143,7 +143,7 @@ def test_only_exact_mode_has_a_radius(constants: xr.Dataset) -> None:
 
 
 def test_scaled_is_never_worse_than_centroid_and_raw(constants: xr.Dataset) -> None:
-    """By the measure it was chosen by, but for the float32 it was computed in."""
+    """The comparison is by the measure that chose the scale; the tolerance is for float32."""
     correlation = constants.weighted_correlation
     others = correlation.sel(normalization=["raw", "centroid"]).min("normalization")
     assert (correlation.sel(normalization="scaled") <= others + 1e-3).all()
@@ -153,7 +153,7 @@ def test_scaled_is_never_worse_than_centroid_and_raw(constants: xr.Dataset) -> N
 def test_weighted_correlation_is_that_of_the_pairs_of_the_sample(
     name: str, corpus: store.Corpus, constants: xr.Dataset, sample: int
 ) -> None:
-    """Of all pairs of these sentences; the threshold is the next distance itself."""
+    """The expected value is over all pairs of the sample's sentences; the threshold is the next distance itself."""
     dots, distances = [], []
     for sentence in range(sample):
         before = [heads[1, 0] for heads in vectors(corpus, range(sentence, sentence + 1), np.float32)]
@@ -189,7 +189,7 @@ def test_spearman_is_what_scipy_says_of_sentences_no_fit_has_seen(
 
 
 def test_exact_mode_is_perfect_in_head_space(constants: xr.Dataset) -> None:
-    """But for keys of unseen sentences that are longer than the radius."""
+    """The exceptions are keys of unseen sentences that are longer than the radius."""
     np.testing.assert_allclose(constants.spearman.sel(normalization="exact"), -1, atol=5e-3)
 
 
@@ -220,7 +220,7 @@ def test_normalizations_are_computed_again_only_where_sample_or_judges_have_grow
     commits: Callable[[str], list[str]],
     tmp_path: Path,
 ) -> None:
-    """After 26 sentences there are 10 that can judge, after 40 there are 24; the sample is the same."""
+    """Of 26 sentences 10 can judge, of 40 sentences 24; the sample is the same."""
     for sentences in (26, 40):
         place = ingest(tmp_path / "store", sentences=sentences, judged_sentences=judged)
     assert sum(": normalisations" in message for message in commits(place)) == commits_of_26_and_40

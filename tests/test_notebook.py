@@ -106,7 +106,7 @@ ODD = ["<s>", "&amp;", "$", "<b>x</b>", "a&lt;b"]
 
 @pytest.fixture
 def odd(tiny_store: str) -> store.Corpus:
-    """Its first wordpieces are ODD ones."""
+    """A corpus whose first wordpieces are those of ODD."""
     opened = headscape.open(tiny_store)
     ids = opened.tokens.token_id.values
     opened.vocab[ids[:5]] = ODD
@@ -115,7 +115,7 @@ def odd(tiny_store: str) -> store.Corpus:
 
 @pytest.fixture
 def kernel(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], list[dict[str, Any]]]]:
-    """Begins a cell of a notebook, as far as a figure can tell; gives what is displayed."""
+    """A function that begins a cell of a notebook, as far as a figure can tell, and gives the list of displayed outputs."""
     displayed: list[dict[str, Any]] = []
     request: dict[str, Any] = {}
     shell = SimpleNamespace(get_parent=lambda: request)
@@ -190,7 +190,7 @@ def test_objects_say_what_they_are(bank_store: str, tiny_corpus: store.Corpus) -
     assert repr(features).startswith(f"<Features sample of model {tiny_corpus.name}: {features.n_tokens} tokens at ")
 
 
-#: Arrays and datasets that a corpus gives, but for those with hashes of 64 bits or names of codes, which NetCDF 3 lacks.
+#: Arrays and datasets of a corpus, without those that have hashes of 64 bits or names of codes, which NetCDF 3 lacks.
 NAMES = (
     *("tokens", "query", "key", "value_norm", "token_statistic", "token_mixing", "head_statistic", "head_interval"),
     *("head_profile", "received_at", "layer_mixing", "expansion_rate", "head_labels", "strongest_words", "relations"),
@@ -231,7 +231,7 @@ def test_words_are_saved_without_the_names_of_their_codes(bank_corpus: store.Cor
 
 
 def assert_saved(array: xr.Dataset | xr.DataArray, place: Path) -> None:
-    """It is saved as xarray does without further packages, and its numbers are read again."""
+    """Assert that xarray without further packages saves the array and reads the same numbers again."""
     array.to_netcdf(place, engine="scipy")
     with xr.open_dataset(place, engine="scipy") as read:
         saved = read if isinstance(array, xr.Dataset) else read[array.name]

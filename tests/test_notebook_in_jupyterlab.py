@@ -1,4 +1,4 @@
-"""A widget in a real JupyterLab: drawn, selected, read back, saved, and drawn again in a kernel that knows nothing of it."""
+"""A widget in a real JupyterLab: drawn, selected, read back, saved, and drawn again in a new kernel."""
 
 import json
 from collections.abc import Iterator
@@ -16,14 +16,14 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(find_spec("jupyterlab") is None, reason="`make docs` installs JupyterLab"),
 ]
-#: Settings of JupyterLab: widgets are saved with the notebook, nobody is asked for news.
+#: Settings of JupyterLab: widgets are saved with the notebook, and no question about news appears.
 SETTINGS = {
     "jupyter-widgets/jupyterlab-manager/plugin": {"saveState": True},
     "jupyterlab/apputils-extension/notification": {"fetchNews": "false"},
 }
-#: No question whether to build it anew.
+#: Status that keeps JupyterLab from asking whether to build it anew.
 NO_BUILD = {"buildAvailable": False, "buildCheck": False}
-#: A kernel that is not there, and what stands in for a widget without one.
+#: A missing kernel, and the text that replaces a widget without a kernel.
 NO_KERNEL = {"name": "absent", "display_name": "Absent", "language": "python"}
 STILL = ".jp-OutputArea-child img[class^=headscape]"
 #: Wordpieces that a notebook could take for HTML or for a formula.
@@ -68,13 +68,13 @@ def open_notebook(chromium: Browser, address: str) -> Page:
 
 
 def run(page: Page, cell: int) -> None:
-    """As with Shift and Enter."""
+    """Run a cell of the notebook, by Shift and Enter."""
     page.locator(".jp-CodeCell .cm-content").nth(cell).click()
     page.keyboard.press("Shift+Enter")
 
 
 def tokens(page: Page) -> list[str]:
-    """The queries of the head view, which pierce the root of the widget."""
+    """Texts of the query tokens in the head view; Playwright looks into the shadow root of the widget."""
     expect(page.locator(".head-view .tokens.query .token").first).to_be_visible()
     return page.locator(".head-view .tokens.query .token").all_text_contents()
 
@@ -118,7 +118,7 @@ def test_a_widget_is_drawn_read_back_saved_and_drawn_again_before_a_cell_runs(
 
 
 def pieces_of(notebook: dict[str, Any]) -> list[str]:
-    """The wordpieces between the special tokens, as the saved widget has them."""
+    """The wordpieces between the special tokens, from the state of the saved widget."""
     states = notebook["metadata"]["widgets"]["application/vnd.jupyter.widget-state+json"]["state"].values()
     (units,) = [state["state"]["content"]["units"] for state in states if "content" in state["state"]]
     return [unit["name"] for unit in units[1:-1]]

@@ -14,7 +14,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(find_spec("marimo") is None, reason="`make docs` installs marimo"),
 ]
-#: A notebook with a sentence of a model, what is selected of it, and the points of a store.
+#: A notebook with a sentence of a model, the selection in it, and the points of a store.
 NOTEBOOK = """
 import marimo
 
@@ -75,7 +75,7 @@ def notebook(tiny_model: Path, tiny_store: str, tmp_path: Path) -> Iterator[str]
 
 
 def opened(chromium: Browser, address: str) -> Page:
-    """The notebook once the pictures of its last cell are drawn: until then it computes."""
+    """The notebook once the pictures of its last cell are drawn and it no longer computes."""
     page = chromium.new_page(viewport={"width": 1200, "height": 1800})
     page.goto(address)
     expect(page.locator(".frame canvas")).to_have_count(2, timeout=120_000)

@@ -1,4 +1,4 @@
-"""The state of a widget as a program sets it: what is not there is refused in a sentence, and JSON holds the rest."""
+"""The state of a widget that a program sets: missing things are refused in a sentence, and JSON holds the rest."""
 
 import json
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from store import StoreError
 
 @pytest.fixture(autouse=True)
 def no_widgets_left() -> Iterator[None]:
-    """ipywidgets keep every widget for the notebook that shows them."""
+    """Close all widgets after a test: ipywidgets keep every widget."""
     yield
     AnyWidget.close_all()
 

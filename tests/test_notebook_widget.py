@@ -1,4 +1,4 @@
-"""Widgets of a notebook: what is in a cell, what comes back, and that a reader's own model stays as it is."""
+"""Widgets of a notebook: content of a cell, values that come back, and a reader's own model, which stays unchanged."""
 
 import json
 import re
@@ -30,20 +30,20 @@ from tests.family_models import save_family
 from tests.tiny_models import WORDS, save_model, wordpiece_tokenizer
 
 TEXT = "The film was <b>good</b>, $x$ &amp; never slow."
-#: Bytes of a cell, and how many wordpieces it then has.
+#: Most bytes of a cell, and the number of wordpieces in it.
 MOST, TOKENS = 1_000_000, 128
 
 
 @pytest.fixture(autouse=True)
 def no_widgets_left() -> Iterator[None]:
-    """ipywidgets keep every widget for the notebook that shows them."""
+    """Close all widgets after a test: ipywidgets keep every widget."""
     yield
     AnyWidget.close_all()
 
 
 @pytest.fixture
 def bert(tiny_model: Path) -> Any:
-    """As a reader loads it: for training, with the slow attention."""
+    """The tiny model in training mode with the slow attention, as a reader may have it."""
     return transformers.AutoModel.from_pretrained(
         tiny_model, attn_implementation="eager", add_pooling_layer=False
     ).train()
@@ -63,7 +63,7 @@ def pictured(tiny_store: str) -> PicturedCorpus:
 
 
 def own_attention(model: Any, tokenizer: Any, *texts: str) -> np.ndarray:
-    """transformers' own attention (layer, head, query_token, key_token)."""
+    """Attention by transformers' own code (layer, head, query_token, key_token)."""
     with torch.no_grad():
         given = model.eval()(**tokenizer(*texts, return_tensors="pt"), output_attentions=True).attentions
     return torch.stack(given)[:, 0].numpy()
@@ -224,13 +224,13 @@ def test_a_view_or_head_that_is_not_there_is_refused(options: dict[str, Any], be
 
 
 def bytes_of(widget: Widget) -> int:
-    """Of a cell in a saved notebook: the state of the widget, and its output."""
+    """Bytes of a cell in a saved notebook: state of the widget, and its output."""
     saved = embed_data([widget], state=AnyWidget.get_manager_state(widgets=[widget])["state"])["manager_state"]
     return len(json.dumps(saved)) + sum(len(json.dumps(output)) for output in widget.outputs())
 
 
 def test_a_sentence_of_144_heads_and_128_tokens_takes_less_than_a_megabyte(tmp_path: Path) -> None:
-    """As written into a notebook, with modules, style and still picture."""
+    """The bytes are those in a notebook, with modules, style and still picture."""
     folder = save_model(tmp_path / "large", layers=12, heads=12)
     words = np.random.default_rng(0).choice([word for word in WORDS if word.isalpha()], TOKENS - 2)
     widget = headscape.sentence(str(folder), None, " ".join(words))
@@ -252,7 +252,7 @@ def test_packed_weights_are_as_near_as_they_say(bert: Any, tokenizer: Any) -> No
 
 
 def decoded(packed: bytes, levels: int, shape: tuple[int, ...]) -> np.ndarray:
-    """As the browser reads them."""
+    """Weights as the browser reads them."""
     planes = np.frombuffer(zlib.decompress(packed), np.uint8).astype(np.int64)
     codes = planes if levels <= 255 else 256 * planes[: len(planes) // 2] + planes[len(planes) // 2 :]
     return (codes / levels).reshape(shape).swapaxes(-1, -2)
@@ -264,7 +264,7 @@ def test_the_widget_is_few_lines_of_python() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_modules_of_a_widget_are_one_module(kind: str, tmp_path: Path) -> None:
-    """It imports nothing: a saved notebook has no server."""
+    """The module imports nothing: a saved notebook has no server."""
     (tmp_path / "widget.mjs").write_text(module(kind), "utf-8")
     assert not re.search(r"^\s*import\b", module(kind), re.MULTILINE)
     code = "import(process.argv[1]).then(({ default: widget }) => console.log(typeof widget.render))"
@@ -326,7 +326,7 @@ def test_points_have_a_still_picture(pictured: PicturedCorpus) -> None:
 
 
 def chosen(widget: Widget, **state: Any) -> Widget:
-    """What a click does: the browser sets the state."""
+    """The widget after a click: the browser sets the state."""
     widget.set_state({"state": widget.state | state})
     return widget
 
@@ -389,7 +389,7 @@ def test_the_count_of_heads_shows_all_heads(pictured: PicturedCorpus) -> None:
 
 
 def test_numbers_of_points_are_of_no_class_of_their_own(pictured: PicturedCorpus) -> None:
-    """marimo writes no others."""
+    """The numbers are plain, as marimo can write no others."""
     for widget in (pictured.heads(), pictured.show(0, 1)):
         content = widget.content
         assert {type(content["heads"]), type(content["picture"]["columns"])} == {int}

@@ -1,4 +1,4 @@
-"""Notes and saved views, in SQLite and in PostgreSQL: who may write what, and what stays of it."""
+"""Notes and saved views, in SQLite and in PostgreSQL: who may write which, and what the database keeps."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -43,7 +43,7 @@ def test_a_note_is_read_as_it_was_written(notes: Notes) -> None:
 
 
 class WritesMeanwhile:
-    """A database in which a note is written once, between a reading and its answer."""
+    """A database in which another note is written once, between a reading and its answer."""
 
     def __init__(self, database: Database, write: Callable[[], object]) -> None:
         self._database, self._writes = database, iter([write])

@@ -1,4 +1,4 @@
-"""Where notes are: beside the store, in a file, in PostgreSQL or nowhere; a password is seen nowhere."""
+"""Places of notes: beside the store, in a file, in PostgreSQL or nowhere; no message shows a password."""
 
 import socket
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Files of notes: what is exported is imported as it was, as often as one likes, and nothing half."""
+"""Files of notes: an import restores the export, may be repeated, and is all or nothing."""
 
 import json
 import os
@@ -51,7 +51,7 @@ def other(tmp_path: Path, opened: Open) -> Notes:
 
 @pytest.fixture
 def content(notes: Notes) -> bytes:
-    """A note that was edited, a reply, a deleted note and a saved view, of both kinds of database."""
+    """An export of an edited note, a reply, a deleted note and a saved view, from each kind of database."""
     note = notes.add(ANN, HEADS, HEAD, Draft("first 🙂", ("a", "b")))
     notes.reply(BOB, note.id, Draft("reply"))
     notes.edit(ANN, note.id, 1, Draft("second"))
@@ -214,7 +214,7 @@ def test_a_broken_file_is_refused_and_nothing_of_it_is_imported(
 
 
 def with_former_texts(content: bytes, number: int) -> bytes:
-    """The file, whose first note has so many former texts more, a second apart."""
+    """The file with `number` more former texts in its first note, a second apart."""
     file = json.loads(content)
     first = datetime(2020, 1, 1, tzinfo=UTC)
     file["notes"][0]["former"] += [
@@ -228,7 +228,7 @@ Write = Callable[[Callable[[Connection], object]], object]
 
 
 class StepwiseDatabase(Database):
-    """A database of which each step of writing is done by `step`."""
+    """A database in which `step` does each step of writing."""
 
     def __init__(self, address: NotesAddress, step: Callable[..., object]) -> None:
         super().__init__(address)

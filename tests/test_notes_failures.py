@@ -46,7 +46,7 @@ def unavailable(sentence: str) -> Any:
 
 @contextmanager
 def setting(pragma: str) -> Iterator[None]:
-    """Every connection to SQLite that is used meanwhile has this setting."""
+    """Give this setting to every SQLite connection that is used within the context."""
 
     def use(connection: sqlite3.Connection, *_: object) -> None:
         connection.execute(f"PRAGMA {pragma}")
@@ -63,7 +63,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def written(file: Path, opened: Open) -> Notes:
-    """A file with one note."""
+    """Notes in a file, with one note."""
     notes = opened(str(file))
     notes.add(ANN, HEADS, HEAD, HELLO)
     return notes
@@ -89,13 +89,13 @@ def test_a_place_that_cannot_be_written_does_not_keep_a_server_from_starting(tmp
 
 @pytest.fixture
 def unwritable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever opens notes may write neither a file nor its folder."""
+    """Deny the writing of any file and folder to processes that open notes."""
     monkeypatch.setattr(database.os, "access", lambda _path, mode: not mode & os.W_OK)
 
 
 @pytest.fixture
 def read_only(written: Notes, file: Path, opened: Open, request: pytest.FixtureRequest) -> Notes:
-    """The notes of a file, opened by who may write neither it nor its folder."""
+    """The notes of a file, opened without the right to write the file or its folder."""
     written.database.close()
     request.getfixturevalue("unwritable")
     return opened(str(file))
@@ -222,7 +222,7 @@ def test_readers_do_not_wait_for_a_writer_and_a_writer_waits_a_while(file: Path,
 
 
 class RefusedOnce(sqlite3.Cursor):
-    """SQLite refuses the first statement at once, as where two processes switch a new file."""
+    """A cursor whose first statement SQLite refuses at once, as when two processes switch a new file."""
 
     is_refused = False
 

@@ -15,7 +15,7 @@ from tests.browser import EMPTY, Open, drawn, listening, turned_to, until
 from tests.people import NAMED, with_people
 from tests.standing import SETTLED
 
-#: Opens a page as somebody.
+#: Opens a page as a person.
 As = Callable[[str, str], Page]
 
 
@@ -29,7 +29,7 @@ def address(tiny_store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 @pytest.fixture(scope="module")
 def open_as(open_shared: Open, address: str) -> Iterator[As]:
-    """Everybody has one page: another link is shown in its place."""
+    """A function that opens a link as a person; each person has one page, which then shows the new link."""
     pages: dict[str, Page] = {}
 
     def open_as(name: str, link: str) -> Page:
@@ -46,7 +46,7 @@ def open_as(open_shared: Open, address: str) -> Iterator[As]:
 
 
 def written(place: Page | Locator, text: str, *, act: str = "Add a note", send: str = "Save note") -> None:
-    """Write a note, or what another button begins."""
+    """Write a note, or the text that the button `act` asks for."""
     place.get_by_role("button", name=act).click()
     place.locator("textarea").fill(text)
     place.get_by_role("button", name=send).click()

@@ -1,4 +1,4 @@
-"""Markdown of notes: what authors use is shown, and nothing hostile of it reaches a page."""
+"""Markdown of notes: pages show the forms that authors use, and nothing hostile reaches a page."""
 
 import json
 from collections.abc import Iterator

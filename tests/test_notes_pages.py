@@ -1,4 +1,4 @@
-"""What pages show of notes and saved views, without a browser."""
+"""Notes and saved views on pages, without a browser."""
 
 import json
 import re
@@ -32,14 +32,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def people(tiny_store: str, place: Path) -> FlaskClient:
-    """A server with notes and people."""
+    """A client of a server with notes and people."""
     serving = Serving(notes=notes_address(str(place), tiny_store))
     return with_people(create_app(ServedStore(tiny_store), serving).server).test_client()
 
 
 @pytest.fixture
 def noted(people: FlaskClient, place: Path) -> FlaskClient:
-    """The server before anybody has written a note."""
+    """The client of a server without any note yet."""
     for file in place.parent.glob(f"{place.name}*"):
         file.unlink()
     return people
@@ -47,13 +47,13 @@ def noted(people: FlaskClient, place: Path) -> FlaskClient:
 
 @pytest.fixture(scope="module")
 def off(tiny_store: str) -> FlaskClient:
-    """A server without notes."""
+    """A client of a server that has no notes."""
     address = notes_address("none", tiny_store)
     return create_app(ServedStore(tiny_store), Serving(notes=address)).server.test_client()
 
 
 def read(client: FlaskClient, what: str, link: str, person: dict[str, str] = ANN, **more: str) -> Any:
-    """What a page at a link reads."""
+    """The answer about notes that a page at a link gets."""
     pathname, _, search = link.partition("?")
     form = {"pathname": pathname, "search": f"?{search}" if search else "", "snapshot": "", **more}
     response = client.post(f"/data/notes/{what}", data=form, headers=person)
@@ -74,7 +74,7 @@ def page_of(client: FlaskClient, pathname: str, search: str = "", person: dict[s
 
 
 def panels(tree: Any) -> dict[str, Any]:
-    """What every panel of notes in a part of a page is about, by its id."""
+    """Targets of all panels of notes in a part of a page, by the panel's id."""
     if isinstance(tree, list):
         return {name: about for item in tree for name, about in panels(item).items()}
     if not isinstance(tree, dict):
@@ -253,7 +253,7 @@ class ReadOnlyDatabase(Database):
 
 @pytest.fixture
 def read_only(noted: FlaskClient) -> Iterator[Callable[[], None]]:
-    """From the call on the file cannot be written."""
+    """A function that makes the notes of the server read-only until the end of the test."""
     served_store: ServedStore = noted.application.extensions[SERVED_STORE]
     before = served_store.service(Database)
     yield lambda: served_store.put(Database, ReadOnlyDatabase(before.address))

@@ -1,4 +1,4 @@
-"""Notes over HTTP: what programs send and get, refusals as sentences, and pages that work without the database."""
+"""Notes over HTTP: requests of programs, refusals as sentences, and pages that work without the database."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a note is about: the same after a refresh, on every model that still has it, and a key that is read as it was written."""
+"""Targets of notes: the same after a refresh, on every model that still has them, with keys that are read as written."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -72,7 +72,7 @@ def test_a_key_holds_no_link_to_elsewhere(link: str) -> None:
 
 
 def state_of(served_store: ServedStore, href: str | None) -> LinkState:
-    """What a page shows for a link; the link is followed without a notice."""
+    """State of the page at a link, which must give no notice."""
     page, _, search = (href or "").partition("?")
     context = resolve(served_store, page, search)
     assert (href is not None, context.notices) == (True, ())
@@ -167,7 +167,7 @@ def test_a_view_opens_without_its_snapshot_and_camera(served_store: ServedStore,
 
 
 def test_targets_outlive_a_refresh(three: str) -> None:
-    """Each publication has more sentences; the hashes of a later one are not in the earlier."""
+    """Each publication has more sentences; earlier ones lack the hashes of later sentences."""
     newest, *_, oldest = history(open_repository(three), three)
     old, new = (open_corpus(three, snapshot=each.snapshot) for each in (oldest, newest))
     for target in (

@@ -1,4 +1,4 @@
-"""Many authors at once, in several processes of which one is killed: every note that was acknowledged is there, whole and once."""
+"""Many authors at once, in several processes of which one is killed: every acknowledged note is in the database, whole and once."""
 
 import signal
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A store in object storage, on a local S3 server: written and read as on a disk, whatever its answers do."""
+"""A store in object storage, on a local S3 server: written and read as on a disk, even with faulty answers."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ def server() -> Iterator[FaultyS3]:
 
 @pytest.fixture
 def s3(server: FaultyS3) -> Iterator[FaultyS3]:
-    """The server without faults, its bucket empty."""
+    """The S3 server with an empty bucket and without faults."""
     server.empty()
     yield server
     server.calm()
@@ -57,7 +57,7 @@ def commits() -> list[str]:
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_no_publication_is_lost_or_made_twice(s3: FaultyS3, fault: Fault) -> None:
-    # icechunk itself tries all else again: of cut answers, so many would end a call of several requests after its last try.
+    # icechunk retries all other requests; a larger share of cut answers would end a call of several requests.
     s3.fail(fault, share=0.05 if fault == "cut answer" else 0.2, seconds=0.1)
     for number in range(4):
         written(number)
@@ -102,7 +102,7 @@ def test_of_two_writers_one_commits() -> None:
 
 
 class Overtaken:
-    """A repository of the store; another ingest acts right before the next call of one of its methods."""
+    """A repository of the store, with an act of another ingest right before the next call of `method`."""
 
     def __init__(self, method: str, act: Callable[[], object]) -> None:
         self._repository, self._method, self._act = open_repository(URL), method, act

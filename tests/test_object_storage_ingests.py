@@ -31,14 +31,14 @@ pytestmark = pytest.mark.slow
 Ingest = Callable[..., str]
 Begin = Callable[[str], BaseProcess]
 URL = "s3://bucket/store"
-#: As many as begin a third block; the first is that of `few_store`.
+#: Sentences that begin a third block; the first block is that of `few_store`.
 SENTENCES = 25
 
 
 def _wait(ending: str, folder: Path, flags: list[str], environment: dict[str, str]) -> None:
-    """The real command, in blocks as the fixture `ingest` makes them.
+    """Run the real command, with blocks of the size of the fixture `ingest`.
 
-    At the first commit whose message ends so, it makes a file for its process in the folder, and waits until there is a file `go`.
+    At the first commit whose message ends with `ending`, the process makes a file in the folder, and waits for a file `go`.
     """
     os.environ |= environment
     os.dup2(os.open(folder / "err", os.O_WRONLY | os.O_CREAT), 2)
@@ -64,7 +64,7 @@ def s3() -> Iterator[FaultyS3]:
 
 @pytest.fixture
 def begin(tiny_model: Path, tiny_data: Path, tmp_path: Path, s3: FaultyS3) -> Begin:
-    """Starts an ingest, which waits at a commit."""
+    """A function that starts an ingest, which waits at a commit."""
     assert s3.address
     options = {"store": URL, "model": tiny_model, "data": tiny_data, "sentences": SENTENCES, "max-length": 24}
     options |= {"views": "pca-exact-2d", "features": "none", "annotate": "none"}
@@ -83,12 +83,12 @@ def begin(tiny_model: Path, tiny_data: Path, tmp_path: Path, s3: FaultyS3) -> Be
 
 @pytest.fixture(scope="module")
 def alone(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
-    """What an ingest to a folder makes in one go."""
+    """The snapshot that an ingest to a folder makes in one go."""
     return open_snapshot(ingest(tmp_path_factory.mktemp("alone") / "store", sentences=SENTENCES))
 
 
 def wait_for(process: BaseProcess, folder: Path) -> None:
-    """Until it waits at its commit."""
+    """Wait until an ingest has come to its commit."""
     for _ in range(100 * PATIENCE):
         if (folder / "waiting" / str(process.pid)).exists():
             return
@@ -104,7 +104,7 @@ def commits() -> list[str]:
 def test_an_ingest_goes_on_from_the_commits_of_one_that_stopped_which_then_says_so(
     begin: Begin, ingest: Ingest, alone: Snapshot, few_store: str, s3: FaultyS3, tmp_path: Path
 ) -> None:
-    """One that was killed looks no different from one that waits: object storage has no lock."""
+    """A killed ingest looks like one that waits, as object storage has no lock."""
     s3.upload(Path(few_store), "store")
     first = begin(": block 2")
     wait_for(first, tmp_path)

@@ -1,4 +1,4 @@
-"""Stores written before there were checksums open, say so, and grow."""
+"""Stores from before the checksums: they open, say that checksums are missing, and grow."""
 
 import shutil
 from pathlib import Path
@@ -45,7 +45,7 @@ def written_before(few_store: str, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 def write_without_checksums(root: zarr.Group, path: str, array: zarr.Array[Any], added: np.ndarray | None) -> None:
-    """Write an array anew, without the checksums of its chunks; numbers may be added to its own."""
+    """Write an array anew, without the checksums of its chunks; `added` is added to its numbers."""
     values = array[...]
     new = root.create_array(
         path,
@@ -101,7 +101,7 @@ def test_arrays_added_to_an_older_store_carry_checksums(older: str, ingest: Inge
 
 @pytest.fixture(scope="module")
 def without_last(few_store: str, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A store that was made before the last of the statistics was defined."""
+    """A store from before the last of the statistics was defined."""
     place = str(shutil.copytree(few_store, tmp_path_factory.mktemp("without") / "store"))
     with open_writer(place) as opened:
         for _, array in opened.group(f"models/{store.open_corpus(place).name}").arrays():

@@ -1,4 +1,4 @@
-"""A store of one sentence: what pages say of counts of 1."""
+"""A store of one sentence: the text of pages where counts are 1."""
 
 import re
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def served_store(ingest: Callable[..., str], tmp_path_factory: pytest.TempPathFa
 
 
 def written(corpus: Corpus, content: object) -> str:
-    """What a page says of its own: not what the ingest noted on a picture."""
+    """Text of a page, without the ingest's own notes on pictures."""
     text = str(content)
     for view in corpus.views:
         for name in ("fitted_on", "judged_on"):

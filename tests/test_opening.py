@@ -1,4 +1,4 @@
-"""Page Sentence opens on one informative head; older links show what they showed."""
+"""Page Sentence opens on one informative head; older links show the same as before."""
 
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
@@ -33,7 +33,7 @@ def served_store(bank_store: str) -> ServedStore:
 
 @pytest.fixture
 def go(served_store: ServedStore) -> Go:
-    """The context of a page and a query string."""
+    """A function that gives the context of a page and a query string."""
     return lambda page, query: resolve(served_store, f"/{page}", query)
 
 

@@ -1,4 +1,4 @@
-"""Page Overview: each sentence is what the store says, each link leads to it."""
+"""Page Overview: each sentence follows from the store, and each link leads to its evidence."""
 
 import re
 from collections.abc import Iterator
@@ -160,7 +160,7 @@ def test_relations_that_no_head_clearly_follows_are_left_out(left_out: BestHead)
 
 
 def with_relation(store: str, row: BestHead) -> Page:
-    """The page of a store in which a head follows this relation alone."""
+    """Page Overview of a store in which a head follows this relation alone."""
     return draw(replace(read(resolve(ServedStore(store), "/", "")), relations=[row]))
 
 
@@ -194,7 +194,7 @@ def test_every_link_of_the_page_leads_to_a_page_as_it_is_written(bank_store: str
     followed = [href for part in page.above for href in links(part)]
     assert len(followed) > 10
     for href in followed:
-        path, _, query = href.partition("#")[0].partition("?")  # a browser keeps the part of a page to itself
+        path, _, query = href.partition("#")[0].partition("?")  # a browser does not send the fragment
         assert resolve(served_store, path, query).notices == ()
 
 

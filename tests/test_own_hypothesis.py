@@ -1,4 +1,4 @@
-"""A reader's own hypothesis on page Relations: what its fields name, against plain loops; what the page says of it; its file and link."""
+"""A reader's own hypothesis on page Relations: the pairs that its fields name, against plain loops; its page, file and link."""
 
 import io
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ def named(corpus: Corpus, **fields: str) -> Pairs:
 
 
 def words_of(corpus: Corpus) -> Iterator[tuple[int, list[dict[str, object]]]]:
-    """Of each sentence its annotated words in plain Python, with their tokens that are of no word before."""
+    """Number and annotated words of each sentence, by plain Python; a token belongs to the first word that has it."""
     table = corpus.words.table
     for number in range(SENTENCES):
         rows, taken, words = corpus.words.rows(number), set(), []

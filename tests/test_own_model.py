@@ -1,4 +1,4 @@
-"""Model objects of a reader: those around a model of transformers are read, and what would give wrong numbers is refused."""
+"""A reader's model objects: wrappers around a model of transformers are read, and those with wrong numbers are refused."""
 
 import re
 from collections.abc import Callable
@@ -41,7 +41,7 @@ def tokenizer(folder: Path) -> Any:
 
 
 class Adapted(nn.Module):
-    """A linear layer with another added to it, as peft does."""
+    """A linear layer with another one added to it, as in peft."""
 
     disable_adapters = False
 
@@ -64,7 +64,7 @@ class Adapted(nn.Module):
 
 
 class Peft(nn.Module):
-    """As `peft.PeftModel`: what it merges are its own weights, in place."""
+    """A wrapper like `peft.PeftModel`, which merges adapters into its own weights, in place."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
@@ -138,11 +138,11 @@ def test_a_prompt_of_peft_is_refused(bert: Any, tokenizer: Any) -> None:
         headscape.sentence(model, tokenizer, TEXT)
 
 
-# -- layers that are not what they seem ---------------------------------------------------------------
+# -- layers that compute otherwise than their type ----------------------------------------------------
 
 
 class Doubled(nn.Linear):
-    """Its weights do not say what it computes."""
+    """A linear layer whose output does not follow from its weights."""
 
     def forward(self, vectors: torch.Tensor) -> Any:
         return 2 * super().forward(vectors)
@@ -299,7 +299,7 @@ def test_a_hook_on_what_heads_add_is_refused_by_methods_that_weigh_their_values(
 
 
 def test_a_text_is_read_in_one_pass_of_the_model(bert: Any, tokenizer: Any) -> None:
-    """After two that compare its attention with transformers' own."""
+    """Two earlier passes compare the model's attention with transformers' own."""
     passes: list[int] = []
     bert.register_forward_hook(lambda *_: passes.append(1))
     headscape.alike(bert, tokenizer, TEXT, OTHER)
@@ -328,7 +328,7 @@ def test_a_hook_that_changes_queries_alone_is_followed_by_all_methods(bert: Any,
         headscape.context_mixing(bert, tokenizer, TEXT, method=method)
 
 
-# -- what is around a model, and what is none ---------------------------------------------------------
+# -- wrappers around a model, and objects without a model ---------------------------------------------
 
 
 class Wrapped(nn.Module):
@@ -343,7 +343,7 @@ def test_a_module_around_a_model_is_refused(bert: Any, tokenizer: Any) -> None:
 
 
 class Transformer(nn.Module):
-    """As sentence-transformers' first module."""
+    """A module like the first one of sentence-transformers."""
 
     def __init__(self, model: Any) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A checkpoint's tokenizer is one that its model can follow, or the refusal names what it lacks."""
+"""A checkpoint's tokenizer fits its model, or the refusal names what is missing."""
 
 import json
 import shutil
@@ -60,7 +60,7 @@ def test_a_tokenizer_with_more_wordpieces_than_rows_is_refused_by_the_check_of_a
 def test_a_model_with_fewer_rows_than_a_corpus_has_wordpieces_is_refused(
     broken: Path, ingest: Ingest, complaint: Complaint, tmp_path: Path
 ) -> None:
-    """The sentences are in the store already, of another model with the same tokenizer."""
+    """The store already has the sentences, from another model with the same tokenizer."""
     ingest(tmp_path / "store", model=broken, sentences=5)
     smaller = Path(shutil.copytree(broken, tmp_path / "smaller"))
     rows = json.loads((smaller / "config.json").read_text())["vocab_size"] - 1
@@ -78,7 +78,7 @@ def test_an_embedding_that_is_padded_is_allowed(broken: Path, ingest: Ingest, tm
 
 
 def test_a_typed_wordpiece_without_a_vector_is_named(broken: Path, ingest: Ingest, tmp_path: Path) -> None:
-    """Of a store made before such tokenizers were refused."""
+    """The store is from before such tokenizers were refused."""
     name = open_corpus(ingest(tmp_path / "store", model=broken, sentences=5)).name
     add_pieces(broken, "zork")
     with rewritten(tmp_path / "store") as writer:
@@ -92,13 +92,13 @@ def test_a_typed_wordpiece_without_a_vector_is_named(broken: Path, ingest: Inges
     assert typed.encode(corpus, "the film").wordpieces == ("[CLS]", "the", "film", "[SEP]")
 
 
-# -- what a tokenizer puts around a text --------------------------------------------------------------------
+# -- special tokens around a text ----------------------------------------------------------------------------
 
 
 def save_fast(
     model: Path, *, single: str | None = None, pair: str | None = None, unknown: str = "[UNK]", **names: str
 ) -> None:
-    """Replaces the tokenizer by one of words, with a template of what it puts around a text."""
+    """Replace the tokenizer by one of words, with a template of the special tokens around a text."""
     vocab = {piece: number for number, piece in enumerate(["[PAD]", "[UNK]", "<s>", "</s>", "film", "the"])}
     tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocab, unk_token=unknown))
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
@@ -111,7 +111,7 @@ def save_fast(
 
 
 def test_ends_of_a_text_are_those_that_the_tokenizer_puts_there(broken: Path) -> None:
-    """It need not name them."""
+    """The tokenizer need not name its special tokens."""
     save_fast(broken, single="<s> $A </s>")
     tokenizer = load_tokenizer(broken)
     assert (tokenizer.cls_token, tokenizer.sep_token) == ("<s>", "</s>")

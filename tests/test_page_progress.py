@@ -1,4 +1,4 @@
-"""While the server puts a page together, its browser can ask what it counts and how far it is."""
+"""While the server puts a page together, its browser can ask which count runs and how far it is."""
 
 from dataclasses import replace
 from typing import Any

@@ -38,7 +38,7 @@ def by_hand(query: np.ndarray, key: np.ndarray, pieces: np.ndarray, flags: np.nd
 
 
 def strongest_by_hand(pairs: ScoredPairs, piece_of: dict[int, int], count: int) -> ScoredPairs:
-    """The strongest, a combination of wordpieces only the first time."""
+    """The `count` strongest pairs; of pairs with the same wordpieces only the first."""
     seen: set[tuple[int, int]] = set()
     strongest: ScoredPairs = []
     for pair in sorted(pairs, key=lambda pair: -pair[2]):
@@ -65,7 +65,7 @@ def in_batch(vectors: tuple[np.ndarray, np.ndarray], *, count: int) -> Pairs:
 def test_pairs_of_long_sentences_in_parts_are_those_of_the_whole(
     at_once: int, vectors: tuple[np.ndarray, np.ndarray]
 ) -> None:
-    """Of heads that see no later token: a part has its own mask."""
+    """The heads see no later token, so that each part has its own mask."""
     bias, admitted = AttentionBias([LayerBias(Mask(causal=True))]), admitted_pairs(PIECES, FLAGS, ROWS >= 0)
     whole = strongest_pairs(*vectors, ROWS, admitted, count=4, bias=bias)
     parts = strongest_pairs(*vectors, ROWS, admitted, count=4, bias=bias, at_once=at_once)
@@ -115,7 +115,7 @@ def test_two_wordpieces_in_the_other_order_are_another_combination() -> None:
 @pytest.mark.parametrize("length", [0, 1, 7, 1000])
 def test_the_largest_of_different_combination_are_those_of_a_full_sort(combinations: int, length: int) -> None:
     random = np.random.default_rng(length)
-    values = random.integers(0, 100, length).astype(np.float32)  # many are equal
+    values = random.integers(0, 100, length).astype(np.float32)  # many values are equal
     combination = random.integers(0, combinations, length)
     expected: list[int] = []
     for place in sorted(range(length), key=lambda place: (-values[place], place)):
@@ -164,7 +164,7 @@ def corpus_by_hand(corpus: store.Corpus, layer: int, head: int, *, count: int) -
 @pytest.mark.parametrize("layer", range(3))
 @pytest.mark.parametrize("head", range(4))
 def test_pairs_of_every_head_are_those_found_one_by_one(layer: int, head: int, corpus: store.Corpus) -> None:
-    """Pairs of almost equal logits may come in another order: the ranks are compared by their numbers."""
+    """Pairs of almost equal logits may come in another order, so the test compares the numbers of each rank."""
     pairs = corpus.pairs.sel(layer=layer, head=head)
     expected = np.array(corpus_by_hand(corpus, layer, head, count=pairs.sizes["rank"]))
     np.testing.assert_allclose(pairs.logit, expected[:, 2], rtol=1e-4, atol=1e-5)

@@ -1,4 +1,4 @@
-"""Colours that stand for different things stay apart for every kind of colour vision."""
+"""Colours with different meanings stay distinct for every kind of colour vision."""
 
 import re
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_colours_of_a_palette_differ(name: str, vision: str) -> None:
 
 
 def mixed(colour: str, share: float, ground: str) -> str:
-    """As `color-mix` of a style sheet mixes in sRGB."""
+    """Mixture of a colour and a ground, as by `color-mix` of a style sheet in sRGB."""
     parts = (round(share * one + (1 - share) * other) for one, other in zip(rgb(colour), rgb(ground), strict=True))
     return "#{:02X}{:02X}{:02X}".format(*parts)
 
@@ -45,7 +45,7 @@ def mixed(colour: str, share: float, ground: str) -> str:
 @pytest.mark.parametrize("vision", VISION)
 @pytest.mark.parametrize("of", ["label", "cell"])
 def test_cls_and_sep_differ_on_dark(of: str, vision: str) -> None:
-    """[CLS] is mixed with less of the ground there than [SEP]."""
+    """On dark, [CLS] is mixed with less of the ground than [SEP]."""
     style = (ASSETS / "overview.css").read_text("utf-8")
     (share,) = re.findall(rf"--of-{of}: (\d+)%", style)
     others = {"label": 0.55, "cell": 0.26}[of]

@@ -1,4 +1,4 @@
-"""What works for another process ends with it, however that ends."""
+"""A process that works for another one ends with it, however the other one ends."""
 
 import shutil
 import sys
@@ -10,7 +10,7 @@ import pytest
 from ingest.run import process
 from tests.family import ROOT, Start, ended, expect_lines, family
 
-#: In the place of Python for make: the command's name and arguments are read by the real command, the work takes ten minutes.
+#: Replaces Python for make: the real command reads its name and arguments, and the work takes ten minutes.
 LONG_WORK = """#!{python}
 import runpy, sys, time
 from types import SimpleNamespace
@@ -23,13 +23,13 @@ sys.path.insert(0, {root!r})
 sys.argv = sys.argv[2:]
 runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 """
-#: In the place of the shell for make: make can be killed before the shell has started the command.
+#: Replaces the shell for make: make can be killed before the shell has started the command.
 SLOW_SHELL = """#!/bin/sh
 case "$2" in *HEADSCAPE_PARENT*) echo started; sleep 0.3;; esac
 exec /bin/sh "$@"
 """
 MAKE = "import os\nos.execvp('make', ['make', '-s', '-o', 'install', *sys.argv[1:]])"
-#: The dashboard that has started an ingest. The first argument is where there is no store.
+#: A dashboard that starts an ingest. The first argument is a place without a store.
 DASHBOARD = """
 import subprocess
 import threading
@@ -84,7 +84,7 @@ def test_an_ingest_ends_with_the_dashboard_that_started_it(start_code: Start, tm
 
 
 def test_a_command_without_such_a_parent_goes_on() -> None:
-    """As under nohup, when the terminal is closed."""
+    """The case is a command under nohup whose terminal is closed."""
     before = threading.enumerate()
     process.follow_parent({"HOME": "/"})
     assert threading.enumerate() == before

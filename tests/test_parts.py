@@ -23,7 +23,7 @@ from store.schema.model import SOURCES
 from tests.counts import counted
 from tests.stores import BLOCK
 
-#: Which flags make a token a row of a source.
+#: For each source, whether a token with these flags is one of its rows.
 OF_SOURCE: dict[str, Callable[[int], bool]] = {
     "all": lambda _: True,
     "cls": lambda flags: bool(flags & CLS),
@@ -35,7 +35,7 @@ OF_SOURCE: dict[str, Callable[[int], bool]] = {
 
 
 def described(corpus: Corpus) -> list[dict[str, Any]]:
-    """What is known of every token, read from the store one by one."""
+    """Facts of every token, read from the store one by one."""
     pieces = corpus.wordpieces(corpus.rows)
     described = []
     for piece, row in zip(pieces, corpus.rows, strict=True):
@@ -154,7 +154,7 @@ def test_intervals_of_all_tokens_are_those_of_the_store(two_views: Corpus) -> No
 
 
 def test_intervals_of_a_part_are_those_of_its_sentences(two_views: Corpus, tokens: list[dict[str, Any]]) -> None:
-    """Against the normal approximation over the sentences' means, spelled out."""
+    """The expected intervals are the normal approximation over the sentences' means."""
     chosen = np.array([token["position"] > 0 for token in tokens])
     computed = two_views.part_statistics(chosen).sel(source="all", statistic="entropy")
     stored = two_views.token_statistic.sel(statistic="entropy").values[..., two_views.rows].astype(np.float64)

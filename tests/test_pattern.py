@@ -1,4 +1,4 @@
-"""What is shown of a sentence, against sums, products and filters written out here."""
+"""Weights that pages show of a sentence, against sums, products and filters written out here."""
 
 from dataclasses import replace
 
@@ -101,7 +101,7 @@ def test_renormalized_rows_sum_to_one(pair: Sentence) -> None:
 
 
 def test_a_row_with_nothing_left_stays_zero() -> None:
-    """Every query attends to the first token alone, and that is hidden."""
+    """Every query attends to the first token alone, which is hidden."""
     sentence = one_sentence(layers=1, heads=1, tokens=3)
     query, key = np.zeros((2, 1, 1, 3, 4), np.float32)
     query[..., 0], key[0, 0, 0, 0] = 1e3, 1e3

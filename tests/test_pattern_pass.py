@@ -22,7 +22,7 @@ LENGTHS = st.lists(st.integers(1, 40), min_size=1, max_size=5)
 
 
 class Case(NamedTuple):
-    """Random vectors (token, head, channel) of sentences that follow each other."""
+    """Random vectors (token, head, channel) of consecutive sentences."""
 
     query: Tensor
     key: Tensor
@@ -32,7 +32,7 @@ class Case(NamedTuple):
 
 
 class Padded(NamedTuple):
-    """By definition, in float64: patterns (sentence, head, query_token, key_token) and what they are counted with."""
+    """Padded patterns (sentence, head, query_token, key_token) by definition in float64, with flags, norms and context."""
 
     pattern: Tensor
     flags: Tensor

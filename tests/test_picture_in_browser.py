@@ -26,7 +26,7 @@ def head(visit: Visit, space_server: str) -> Page:
 
 @pytest.fixture
 def cube(visit: Visit, space_server: str) -> Page:
-    """A head in space, as nobody has turned it yet."""
+    """The page of a head in space, not turned yet."""
     return drawn(visit(f"{space_server}/head?layer=1&head=0&view=pca-exact-3d"))
 
 

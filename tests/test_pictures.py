@@ -35,7 +35,7 @@ def head_vectors(corpus: store.Corpus, layer: int, head: int) -> np.ndarray:
 
 
 def head_normalized(corpus: store.Corpus, name: str, layer: int, head: int) -> np.ndarray:
-    """The same after the view's normalisation: q c, and k / c + a with, in exact mode, one more coordinate."""
+    """Queries and keys after the view's normalisation: q c and k / c + a, in exact mode with one more coordinate."""
     normalization = ViewName.parse(name).normalization
     constants = corpus.normalizations.sel(normalization=normalization)[{"layer": layer, "head": head}]
     query, key = head_vectors(corpus, layer, head).astype(np.float64)
@@ -126,7 +126,7 @@ def places_by_formula(corpus: store.Corpus, name: str, layer: int, head: int) ->
 
 @FORMULAS
 def test_stored_places_are_those_of_the_formula_as_exact_as_16_bits(name: str, corpus: store.Corpus) -> None:
-    """Half a step of the grid, and as much again for float32; what lies beyond the cube is on its border."""
+    """The tolerance is half a step of the grid, and as much again for float32; places beyond the cube are on its border."""
     view = corpus.view(name).load()
     for layer, head in np.ndindex(2, 2):
         low, side = view.low[layer, head].values, float(view.side[layer, head])
@@ -136,7 +136,7 @@ def test_stored_places_are_those_of_the_formula_as_exact_as_16_bits(name: str, c
 
 @FORMULAS
 def test_points_beyond_the_cube_are_counted(name: str, corpus: store.Corpus) -> None:
-    """But those so close to the border that float32 decides."""
+    """The test leaves out points so close to the border that float32 decides."""
     view, certain, possible = corpus.view(name).load(), 0, 0
     for layer, head in np.ndindex(2, 2):
         within = (places_by_formula(corpus, name, layer, head) - view.low[layer, head].values) / float(
@@ -182,7 +182,7 @@ def test_umap_gives_the_same_places_bit_for_bit(points: int, components: int) ->
 
 @NEIGHBOURS
 def test_places_of_other_tokens_are_means_of_their_five_nearest(name: str, corpus: store.Corpus) -> None:
-    """But where rounding says which are the nearest: every [CLS] of layer 0 stands on all fitted ones."""
+    """The exception are tokens whose nearest depend on rounding: every [CLS] of layer 0 is at the place of all fitted ones."""
     view = corpus.view(name).load()
     for layer, head in np.ndindex(2, 2):
         fitted_places = view.fitted[layer, head].values.astype(np.float64)
@@ -209,7 +209,7 @@ def split(fitted: int) -> tuple[slice, slice]:
 
 
 def judged_sentences(corpus: store.Corpus, name: str, judged: str) -> range:
-    """Of the fit, or after the sample of the normalisations, which is the largest."""
+    """Sentences of the fit, or those after the sample of the normalisations, which is the largest sample."""
     if judged == "fitted":
         return range(int(corpus.view(name).attrs["sample_sentences"]))
     return range(int(corpus.view("pca-exact-2d").attrs["sample_sentences"]), corpus.n_sentences)
@@ -245,7 +245,7 @@ def trust_by_hand(vectors: np.ndarray, places: np.ndarray) -> float:
 
 
 def across_by_hand(query: np.ndarray, key: np.ndarray, places: np.ndarray) -> float:
-    """100 queries at even steps, against all keys: there are fewer than 600."""
+    """Mean Spearman correlation of 100 queries at even steps with all keys, which are fewer than 600."""
     some = np.linspace(0, len(query) - 1, min(100, len(query))).astype(int)
     dots, distance = query[some] @ key.T, cdist(places[0, some], places[1])
     return float(np.mean([spearmanr(*rows).statistic for rows in zip(dots, distance, strict=True)]))

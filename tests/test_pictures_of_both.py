@@ -1,4 +1,4 @@
-"""What a link draws and says on page Compare of a head or a feature point in two models."""
+"""Pictures and text of a link to page Compare, for a head or a feature point in two models."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -66,7 +66,7 @@ def controls_of(context: Context) -> str:
 
 @pytest.fixture
 def small_grids(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A grid of all points has fewer tokens than one point."""
+    """Limit the points of a grid, so that a grid of all feature points has fewer tokens than one feature point."""
     monkeypatch.setattr(series, "GRID_POINTS", 80)
 
 
@@ -95,7 +95,7 @@ def test_the_colours_know_the_chosen_token(link: Link) -> None:
 
 @pytest.fixture
 def classifiers(three_models: str, models: Snapshot) -> Link:
-    """Links of models each of which is a classifier that is sure of the first label."""
+    """A function that gives the context of a link; both models are classifiers that are sure of the first label."""
     served_store = ServedStore(three_models)
     for name in ("tiny", "second"):
         features = served_store.snapshot().corpus(key_of(models, name)).features("sample")
@@ -144,7 +144,7 @@ def test_an_invalid_region_gets_a_notice_on_compare_too(link: Link) -> None:
     assert notice.startswith("Ignored a region: it is not in a picture of these tokens.")
 
 
-# -- what was chosen on page Features -------------------------------------------------------------------
+# -- choices from page Features -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A second head beside that of page Head: its points, its link, and what the page says of both."""
+"""A second head beside that of page Head: its points, its link, and the page's text on both."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Two heads side by side in a browser: a token that is pointed at or clicked is marked in both."""
+"""Two heads side by side in a browser: a token under the pointer, or clicked, is marked in both."""
 
 import re
 
@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from tests.browser import Open, canvas_place, drawn
 
-#: Where in the frame (0..1 from the upper left) point 1 of the second head stands: the first token's key.
+#: Place in the frame (0..1 from the upper left) of point 1 of the second head, the first token's key.
 POINT = """(async () => {
   const { decodePoints } = await import("/assets/canvas/painter.mjs");
   const source = document.querySelector(".frame").dataset.drawn;

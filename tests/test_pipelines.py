@@ -1,4 +1,4 @@
-"""A spaCy pipeline that is there and cannot be used is refused before the model runs; one without a parser has no relations."""
+"""An unusable spaCy pipeline is refused before the model runs; a pipeline without a parser gives no relations."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +17,7 @@ Ingest = Callable[..., str]
 
 @pytest.fixture
 def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of `sys.path`."""
+    """An empty folder in `sys.path`, for packages of pipelines."""
     folder = tmp_path / "packages"
     folder.mkdir()
     monkeypatch.syspath_prepend(folder)

@@ -1,4 +1,4 @@
-"""A typed sentence stands in the picture of a head where the corpus' own tokens would: checked with stored sentences."""
+"""A typed sentence has the places of equal tokens of the corpus in the picture of a head: checked with stored sentences."""
 
 import shutil
 from pathlib import Path
@@ -24,7 +24,7 @@ def test_a_stored_sentence_is_placed_where_the_ingest_put_it(rich_store: str, se
 
 
 def test_a_sentence_is_placed_in_a_picture_of_an_earlier_version(rich_store: str, tmp_path: Path) -> None:
-    """Its networks have one hidden layer: the places are out(swish(in(x))), within the cube."""
+    """Networks of the earlier version have one hidden layer: the places are out(swish(in(x))), within the cube."""
     place = str(shutil.copytree(rich_store, tmp_path / "store"))
     with open_writer(place) as writer:
         for name in ("weight_middle", "bias_middle"):

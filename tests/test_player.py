@@ -1,4 +1,4 @@
-"""The way of the same tokens through the points of a model, as it is seen frame by frame in a browser."""
+"""The way of tokens through the feature points of a model, frame by frame in a browser."""
 
 import re
 from contextlib import suppress
@@ -10,7 +10,7 @@ from store import Corpus
 from tests.browser import Open, Visit, drawn, never_there, picture, seen, until
 from tests.standing import SETTLED
 
-#: Counts how often points set out for another place: the canvas is given their next places beside their own.
+#: Counts how often points start to move: the canvas then gets their next places beside their current ones.
 COUNT = """() => {
   const { prototype } = WebGL2RenderingContext;
   const { enableVertexAttribArray } = prototype;
@@ -21,7 +21,7 @@ COUNT = """() => {
   };
 }"""
 
-#: Notes every point at which the tokens arrive; as soon as they rest at the first of them Pause and Play are clicked.
+#: Notes every feature point at which the tokens arrive; clicks Pause and Play once they rest at the first one.
 NOTE = """() => {
   const { frame, button } = { frame: document.querySelector(".frame"), button: document.querySelector(".player button") };
   window.reached = [];
@@ -32,7 +32,7 @@ NOTE = """() => {
 }"""
 
 
-#: Notes what is drawn above the points, one after the other.
+#: Notes the texts that are drawn above the points, in order.
 NOTE_ABOVE = """() => {
   const frame = document.querySelector(".frame");
   window.above = [];
@@ -51,7 +51,7 @@ def test_pausing_and_playing_on_leaves_no_point_out(visit: Visit, tiny_server: s
 
 
 def trust(corpus: Corpus, point: str) -> str:
-    """What the page says of a point, of the default picture."""
+    """The page's text on the trustworthiness of a feature point in the default picture."""
     features = corpus.features("sample")
     return (
         f"Trustworthiness (1: perfect): {float(features.view(features.views[0]).trustworthiness.sel(point=point)):.2f}."
@@ -114,7 +114,7 @@ def the_nearest_tokens_follow(page: Page) -> None:
 
 
 def keys_go_in_steps(page: Page) -> None:
-    """Where motion is reduced; elsewhere points move."""
+    """Keys move the points in steps where motion is reduced; elsewhere points glide."""
     frame, name = page.locator(".frame"), page.locator(".player output")
     page.evaluate(COUNT)
     for key, point, text, moves in (
@@ -131,7 +131,7 @@ def keys_go_in_steps(page: Page) -> None:
 
 
 def a_step_back_returns(page: Page) -> None:
-    """While the page of the step is on its way."""
+    """A step back while the page of the step forward is on its way."""
     held: list[Route] = []
     page.route("**/data/page*", lambda route: held.append(route), times=1)
     page.locator(".frame").press("ArrowRight")

@@ -1,4 +1,4 @@
-"""Feature points are named for what they are, and vectors of different bases are not compared by cosine."""
+"""Names of feature points, and vectors of different bases, which are not compared by cosine."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Points in files, read back by other programs' readers."""
+"""Points in files, read back by the readers of other programs."""
 
 import csv
 import io

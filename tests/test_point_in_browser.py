@@ -1,4 +1,4 @@
-"""A chosen point in a browser: its lines and keys, marks, what is near it anywhere, and the keyboard's way to it."""
+"""A chosen point in a browser: its lines and keys, marks, nearest tokens of the corpus, and the keyboard's way to it."""
 
 import re
 from collections import Counter
@@ -26,14 +26,14 @@ from tests.browser import (
 
 PATH = "/head?layer=1&head=0"
 TOKEN = 12
-#: Where in the picture the query of a token stands, 0..1 from the upper left.
+#: Place of a token's query in the picture, 0..1 from the upper left.
 PLACE = """(async (token) => {
   const { decodePoints } = await import("/assets/canvas/painter.mjs");
   const source = document.querySelector(".frame").dataset.drawn;
   const { places, most } = decodePoints(await (await fetch(source)).arrayBuffer());
   return [places[4 * token] / most, 1 - places[4 * token + 1] / most];
 })"""
-#: Lines of the point that was clicked, how many of them its card covers, and whether it is inside the frame, below the controls.
+#: Lines of the clicked point, number of lines that its card covers, and whether the card is inside the frame, below the controls.
 CARD = """(async () => {
   const frame = document.querySelector(".frame");
   const asked = new URLSearchParams(location.search);
@@ -59,24 +59,24 @@ def head(visit: Visit, space_server: str) -> Page:
 
 @pytest.fixture
 def chosen(visit: Visit, space_server: str) -> Page:
-    """A query was clicked."""
+    """The page of a head on which a query is selected."""
     return drawn(visit(f"{space_server}{PATH}&token={TOKEN}"))
 
 
 def pattern_of(corpus: Corpus, token: int) -> tuple[np.ndarray, int]:
-    """The pattern of a token's sentence in the head shown, and the token's place in it."""
+    """The pattern of a token's sentence in the shown head, and the token's place in the sentence."""
     row = int(corpus.rows[token])
     sentence = int(corpus.tokens.sentence_index.values[row])
     return corpus.pattern(sentence, layer=1, head=0).values, int(corpus.tokens.position.values[row])
 
 
 def expected_lines(weights: np.ndarray, top: int, least: float) -> list[int]:
-    """Positions that a token attends to most."""
+    """Positions to which a token attends most, with at least `least` weight."""
     return [int(key) for key in np.argsort(-weights, kind="stable")[:top] if weights[key] >= least]
 
 
 def lines_of(page: Page) -> list[tuple[int, int, str]]:
-    """Query position, key position and weight as the table beside the picture says them."""
+    """Query position, key position and weight of each row of the table beside the picture."""
     rows = [
         row.split("\t")
         for row in table(page, "Strongest weights in its sentence").locator("tbody tr").all_inner_texts()
@@ -104,7 +104,7 @@ def test_a_click_on_a_point_shows_its_strongest_keys_uncovered_until_escape_by_t
     head: Page, space: Corpus
 ) -> None:
     click_query(head, TOKEN)
-    card_covers_nothing(head)  # there were no lines before it was placed
+    card_covers_nothing(head)  # lines are drawn only once the card is placed
     token, role = int(field_of_link(head, "token")), field_of_link(head, "role")
     pattern, position = pattern_of(space, token)
     weights = pattern[position] if role == "query" else pattern[:, position]
@@ -128,7 +128,7 @@ def test_a_click_on_a_point_shows_its_strongest_keys_uncovered_until_escape_by_t
 
 
 def card_covers_nothing(page: Page) -> None:
-    """Neither lines of its point nor controls."""
+    """Wait until the card of a point covers neither lines of the point nor controls."""
     expect(page.locator(".points .tip")).to_be_visible()
     until(page, f"({CARD})().then(({{ lines, covered, inside }}) => lines > 0 && covered === 0 && inside)")
 
@@ -167,7 +167,7 @@ def test_a_pair_is_marked_the_nearest_keys_have_the_largest_logits_and_a_piece_o
 
 
 def marks_a_pair(chosen: Page) -> None:
-    """And unmarks it."""
+    """A click marks a pair, another click unmarks it."""
     before = picture(chosen)
     query, key, _ = lines_of(chosen)[0]
     chosen.get_by_role("link", name="show", exact=True).first.click()
@@ -216,7 +216,7 @@ def test_the_keyboard_alone_goes_from_all_heads_to_a_sentence(open_page: Open, s
 
 
 def tab_to(page: Page, condition: str) -> None:
-    """Press Tab until the keyboard is there, past the navigation."""
+    """Press Tab until the focused element meets the condition, past the navigation."""
     for _ in range(60):
         if page.evaluate(condition):
             return

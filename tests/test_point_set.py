@@ -1,4 +1,4 @@
-"""Heads, feature points and either in two models are one kind of thing: what is computed of one is computed of all."""
+"""Heads, feature points and either in two models are point sets: whatever is computed for one kind is computed for all."""
 
 import numpy as np
 import pytest

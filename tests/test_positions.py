@@ -18,7 +18,7 @@ from tests.client import csv_rows
 
 @pytest.fixture
 def corpus(tiny_store: str) -> Corpus:
-    """Opened anew, so that nothing of it is kept yet."""
+    """The corpus, newly opened, so that nothing is cached."""
     return open_corpus(tiny_store)
 
 

@@ -1,4 +1,4 @@
-"""Under a prefix: what the server answers, and where the addresses in its answers lead."""
+"""A server under a prefix: its answers, and the addresses in them."""
 
 import json
 import re
@@ -61,7 +61,7 @@ def test_a_proxy_may_take_the_prefix_away_and_say_so(header: str, tiny_store: st
 def test_a_redirect_starts_where_the_request_was_if_a_proxy_took_the_prefix_away(
     path: str, up: str, tiny_store: str, tmp_path: Path
 ) -> None:
-    """jupyter-server-proxy puts the prefix before a path that begins with a slash, nginx does not."""
+    """The package jupyter-server-proxy puts the prefix before a path that begins with a slash, nginx does not."""
     serving = Serving(prefix=PREFIX, access=by_password(tmp_path))
     client = create_app(ServedStore(tiny_store), serving).server.test_client()
     assert client.get(path, headers=HTML | {"X-ProxyContextPath": PREFIX}).location.startswith(f"{up}/login?next=")

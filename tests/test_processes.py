@@ -1,4 +1,4 @@
-"""Fits that wait for a process, where the work they are for ends early."""
+"""Fits that wait for a process while the work that needs them ends early."""
 
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
@@ -15,7 +15,7 @@ from ingest.run.parallel import fits_killed_on_error, pools_made_by, processes
 
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
-    """Instead of processes."""
+    """Run fits in one thread instead of processes."""
     with pools_made_by(lambda: ThreadPoolExecutor(1)):
         yield
 

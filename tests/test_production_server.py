@@ -1,4 +1,4 @@
-"""`python -m dashboard` as it runs for a team: what no client may do to the others."""
+"""`python -m dashboard` as it runs for a team: protection of clients from each other."""
 
 import socket
 import urllib.request

@@ -1,4 +1,4 @@
-"""What language models are answered by `headscape mcp`: the numbers of the store, through a client of the protocol."""
+"""Answers of `headscape mcp` to language models: the numbers of the store, through a client of the protocol."""
 
 import sys
 from collections.abc import Awaitable, Callable
@@ -26,13 +26,13 @@ Ask = Callable[..., Any]
 
 
 def run(call: Callable[..., Awaitable[Any]], *given: object) -> Any:
-    """What a coroutine returns, in a thread of its own: a browser of another test keeps the loop of this one."""
+    """Result of a coroutine that runs in a new thread: a browser of another test keeps the loop of this thread."""
     with ThreadPoolExecutor(1) as other:
         return other.submit(anyio.run, call, *given).result()
 
 
 def asker(place: str) -> Ask:
-    """Asks a server of a store one question; an `AssertionError` with its sentence where it refuses."""
+    """A function that asks a server of a store; `AssertionError` with the server's sentence where it refuses."""
     server = protocol_server(StoreTools(ServedStore(place), SERVER))
 
     async def call(tool: str, asked: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""The interface for programs over HTTP, used as a client would that knows its description alone."""
+"""The interface for programs over HTTP, used by a client that knows its description alone."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from dashboard.programs.routes import BASE, QUESTIONS
 from dashboard.programs.tools import StoreTools, tool_names
 from dashboard.web.served_store import ServedStore
 
-#: What a field of a question may be in the tiny store.
+#: A valid value for each field of a question to the tiny store.
 EXAMPLES: dict[str, Any] = {
     "layer": 1,
     "head": 0,

@@ -1,4 +1,4 @@
-"""The files around the code: workflows and hooks run what exists, one version stands everywhere, no large file is committed."""
+"""The files around the code: workflows and hooks run existing commands, the version is the same everywhere, no large file is committed."""
 
 import re
 import subprocess
@@ -12,9 +12,9 @@ import yaml
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
-#: Bytes of a file in the repository, at most: a picture of docs/, the lock.
+#: Most bytes of a file in the repository; the largest are a picture of docs/ and the lock.
 LARGEST = 1 << 20
-#: An action is named by the hash of a commit, with its version behind it.
+#: Use of an action by the hash of a commit, with its version in a comment.
 PINNED = re.compile(r"uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+\n")
 
 
@@ -86,7 +86,7 @@ def test_a_form_has_fields_with_names_of_their_own(form: Path) -> None:
 
 
 def test_every_hook_runs_a_tool_that_the_environment_has() -> None:
-    """pre-commit itself comes with `make hooks`, the tools with `make install`."""
+    """The command `make hooks` installs pre-commit, `make install` the tools."""
     hooks = [hook for repo in yaml.safe_load(read(".pre-commit-config.yaml"))["repos"] for hook in repo["hooks"]]
     assert {hook["language"] for hook in hooks} == {"system"}
     tools = {hook["entry"].split()[0] for hook in hooks}

@@ -1,4 +1,4 @@
-"""`store.kernels.projection` against numpy's SVD, scipy, hand-made rotations and other cases whose answer is known."""
+"""`store.kernels.projection` against numpy's SVD, scipy, hand-made rotations and other cases with known answers."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_explained_share_is_that_of_the_squared_singular_values() -> None:
 
 @pytest.mark.parametrize("points", [1, 2])
 def test_axes_that_few_points_do_not_have_are_0(points: int) -> None:
-    """Two points vary along the line between them alone."""
+    """Two points vary only along the line between them."""
     vectors = np.array([[1.0, 2, 3, 4], [4, 2, 7, 4]])[:points]
     mean, axes, explained = fit_pca(vectors, components=3)
     assert (axes.shape, explained.tolist()) == ((3, 4), pytest.approx([points - 1, 0, 0]))
@@ -205,7 +205,7 @@ def test_a_row_that_is_all_equal_counts_as_zero() -> None:
 
 
 def test_recall_by_hand() -> None:
-    """Of the two most attended keys, the first query finds both near it, the second one, the third none."""
+    """The first query has both of its two most attended keys near it, the second query one, the third none."""
     pattern = np.tile([0.4, 0.3, 0.2, 0.1], (3, 1))
     distance = np.array([[2.0, 1, 8, 9], [1, 9, 2, 8], [8, 9, 1, 2]])
     assert recall(pattern, distance, k=2) == pytest.approx((1 + 0.5 + 0) / 3)
@@ -221,7 +221,7 @@ def test_recall_of_a_sentence_shorter_than_k_is_one() -> None:
 
 
 def test_recall_looks_for_no_key_without_weight() -> None:
-    """A query that sees one key, which is the nearest, and one that sees two, of which one is among the two nearest."""
+    """The first query sees one key, the nearest; the second sees two keys, of which one is among its two nearest."""
     pattern = np.array([[1.0, 0, 0, 0], [0.6, 0.4, 0, 0]])
     distance = np.array([[1.0, 2, 3, 4], [1, 3, 2, 4]])
     assert recall(pattern, distance, k=3) == pytest.approx((1 + 1 / 2) / 2)

@@ -1,4 +1,4 @@
-"""Stage `projections`: which pictures are made when, and what readers see of them meanwhile."""
+"""Stage `projections`: which pictures are made when, and which of them readers see meanwhile."""
 
 import shutil
 from collections.abc import Callable
@@ -27,7 +27,7 @@ THREE = "pca-exact-2d,pca-raw-2d,pca-sphere-3d"
 
 @pytest.fixture(scope="module")
 def one_view(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """15 sentences with one picture."""
+    """A store of 15 sentences with one picture."""
     return ingest(tmp_path_factory.mktemp("one") / "store", sentences=15)
 
 
@@ -38,13 +38,13 @@ def copy(one_view: str, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def three_views(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """15 sentences with three pictures."""
+    """A store of 15 sentences with three pictures."""
     return ingest(tmp_path_factory.mktemp("three") / "store", sentences=15, views=THREE)
 
 
 @pytest.fixture(scope="module")
 def cut_short(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The same, interrupted after two layers of the first picture and one of the two others, which are placed together."""
+    """`three_views`, interrupted after two layers of the first picture and one layer of the others, which are placed together."""
     place = tmp_path_factory.mktemp("cut-short") / "store"
     interrupted(ingest, place, (HeadPictures, "_place"), after=3, sentences=15, views=THREE)
     return str(place)
@@ -54,7 +54,7 @@ def publications(url: str | Path) -> int:
     return len(history(open_repository(str(url)), str(url)))
 
 
-# -- what is asked for --------------------------------------------------------------------------------------
+# -- requested pictures -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("views", ["pca-exact", "pca-exact-2d,tsne-raw-4d", "isomap-raw-2d", "pca-whitened-2d"])
@@ -203,7 +203,7 @@ def test_pictures_with_the_same_neighbours_are_made_and_published_together(inges
 def test_pictures_of_neighbours_after_growth_equal_those_made_at_once(
     ingest: Ingest, read_arrays: ReadArrays, tmp_path: Path
 ) -> None:
-    """The fitted tokens stay the same, the constants of the normalisation do not."""
+    """Growth keeps the fitted tokens and changes the constants of the normalisation."""
     for sentences in (15, 26):
         grown = ingest(tmp_path / "grown", sentences=sentences, views="tsne-centroid-2d", fit_tokens=10_000)
     single = ingest(tmp_path / "once", sentences=26, views="tsne-centroid-2d", fit_tokens=10_000)
@@ -216,7 +216,7 @@ def test_pictures_of_neighbours_after_growth_equal_those_made_at_once(
 def test_block_hashes_are_read_once_for_all_layers(
     ingest: Ingest, tiny_model: Path, odd_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On object storage each look is a request for every block."""
+    """On object storage each reading is a request for every block."""
     looked = []
 
     def read(picture: HeadView, name: str) -> np.ndarray:

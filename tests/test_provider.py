@@ -1,4 +1,4 @@
-"""Signing in by an OpenID provider that runs on this machine: whom it admits, what of its answers is refused, tokens of its people."""
+"""Signing in by an OpenID provider that runs on this machine: who is admitted, which of its answers are refused, tokens of its people."""
 
 import logging
 import socket
@@ -31,14 +31,14 @@ def running() -> Iterator[FakeProvider]:
 
 @pytest.fixture
 def provider(running: FakeProvider) -> FakeProvider:
-    """As it is by default."""
+    """The provider with its default answers."""
     running.begin_anew()
     return running
 
 
 @pytest.fixture
 def access(provider: FakeProvider, tmp_path: Path) -> Access:
-    """Admits example.org; ada may write."""
+    """Access that admits people of example.org; ada may write."""
     settings = Provider(provider.discovery, CLIENT, SECRET, domains=("example.org",))
     return Access("oidc", state=tmp_path, provider=settings, authors=("ada@example.org",))
 
@@ -54,7 +54,7 @@ def browser(server: Flask) -> FlaskClient:
 
 
 def way_back(browser: FlaskClient, provider: FakeProvider, link: str = "/head?layer=3") -> str:
-    """The link by which the provider sends a browser back, which it has asked for."""
+    """The link by which the provider sends a browser back that has asked to sign in."""
     sent = browser.get("/login/provider", query_string={"next": link})
     assert sent.status_code == 302, sent.text
     parts = urlsplit(provider.authorize(sent.headers["Location"]))
@@ -129,7 +129,7 @@ def test_another_state_is_refused(state: str, browser: FlaskClient, provider: Fa
 def test_the_way_back_of_another_browser_is_refused(
     browser: FlaskClient, server: Flask, provider: FakeProvider
 ) -> None:
-    """Else somebody could sign you in to another account."""
+    """Otherwise an attacker could sign a reader in to another account."""
     victim = server.test_client()
     victim.get("/login/provider")
     is_refused(victim.get(way_back(browser, provider)), 401, "did not confirm who you are")
@@ -299,7 +299,7 @@ API = "/api/1/list_models"
 
 @pytest.fixture
 def token(browser: FlaskClient, provider: FakeProvider) -> str:
-    """Ada's, for ten days, which she made on the page of her account."""
+    """Ada's token for ten days, which she made on the page of her account."""
     assert returned(browser, provider).status_code == 303
     return made_token(browser, 10)
 
@@ -356,7 +356,7 @@ def test_a_token_ends_when_the_provider_names_its_person_without_the_group(
 
 
 def test_a_stranger_ends_nothing(token: str, server: Flask, provider: FakeProvider, tmp_path: Path) -> None:
-    """Else anybody with an account of the provider could fill the file of ended sessions, or end tokens by an address unverified."""
+    """Otherwise any account of the provider could fill the file of ended sessions, or end tokens by an unverified address."""
     provider.claims["email"] = "ada@evil.example"
     assert returned(server.test_client(), provider).status_code == 403
     provider.claims |= {"email": "ada@example.org", "email_verified": False}
@@ -368,6 +368,6 @@ def test_a_stranger_ends_nothing(token: str, server: Flask, provider: FakeProvid
 def test_a_token_of_the_users_file_is_none_of_a_provider_s_person_and_the_reverse(
     token: str, server: Flask, tiny_store: str, tmp_path: Path
 ) -> None:
-    """The same folder, thus the same key, and the same name."""
+    """Both have the same folder, thus the same key, and the same name."""
     assert not opens(server.test_client(), API, Tokens(tmp_path).issue("ada@example.org", "", 10))
     assert not opens(server_of(tiny_store, by_password(tmp_path)).test_client(), API, token)

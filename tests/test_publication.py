@@ -1,4 +1,4 @@
-"""What readers see: whole ingests only, one at a time, and older ones by their id until they expire."""
+"""Snapshots that readers see: only whole ingests, one at a time, and older ones by their id until they expire."""
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -26,7 +26,7 @@ Ingest = Callable[..., str]
 
 
 def every_token_is_placed(corpus: store.Corpus) -> bool:
-    """Where nothing was written the coordinates are 0, a corner of the cube that no point is in."""
+    """Whether all tokens have coordinates: unwritten ones are 0, a corner of the cube without points."""
     coordinates = corpus.view("pca-exact-2d").coordinates.isel(token=corpus.rows)
     return bool(coordinates.any("component").all())
 
@@ -206,7 +206,7 @@ def test_a_model_keeps_its_picture_when_another_is_published_while_it_grows(
 def test_no_picture_of_two_fits_is_shown_when_another_model_is_published_while_it_changes(
     copy: str, ingest: Ingest, odd_model: Path
 ) -> None:
-    """Rather none, until the killed ingest goes on."""
+    """Readers see no picture until the killed ingest goes on."""
     name = store.open_corpus(copy).name
     interrupted(ingest, copy, (HeadView, "write_places"), after=1, sentences=30, fit_tokens=10_000)
     ingest(Path(copy), sentences=10, model=odd_model)

@@ -24,7 +24,7 @@ ENDS = np.array([[101, CLS], [102, SEP]])
 
 
 def pieces(count: int, start: int) -> np.ndarray:
-    """Wordpieces with numbers of their own."""
+    """Wordpieces with consecutive numbers, so that each can be told apart."""
     return np.stack([np.arange(start, start + count), np.zeros(count, int)], axis=-1)
 
 
@@ -76,7 +76,7 @@ def test_the_longer_of_a_pair_is_cut_at_its_ends(seed: int) -> None:
 
 @pytest.fixture(scope="module")
 def wide_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Room for 128 wordpieces; twelve layers of twelve heads, as the published one, and else nothing like it."""
+    """A model that reads 128 wordpieces and has twelve layers of twelve heads like the published one, but random weights."""
     return save_model(tmp_path_factory.mktemp("wide") / "wide", layers=12, heads=12, channels=2)
 
 
@@ -108,7 +108,7 @@ def test_as_many_segments_are_taken_as_asked(wide_model: Path) -> None:
 
 
 def clark(patterns: np.ndarray, flags: np.ndarray) -> dict[str, np.ndarray]:
-    """Means of a segment as General_Analysis.ipynb has them, head by head: patterns (layer, head, query, key)."""
+    """Means of a segment as in General_Analysis.ipynb, head by head, from patterns (layer, head, query, key)."""
     tokens = len(flags)
     sep, cls, punctuation = ((flags & bit) != 0 for bit in (SEP, CLS, PUNCTUATION))
     smooth = 0.9999 * patterns + 0.0001 / tokens

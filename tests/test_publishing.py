@@ -1,4 +1,4 @@
-"""A store as a folder of pages: every link leads somewhere, every number is the server's, and no text leaves that must stay."""
+"""A store as a folder of pages: every link has a target, every number is the server's, and secret text stays in the store."""
 
 import csv
 import io
@@ -32,7 +32,7 @@ from tests.file_server import file_server
 from tests.full_disk import full_disk
 
 ROOT = Path(__file__).parents[1]
-#: Where the site lies below the address of its server.
+#: Path of the site below the address of its server.
 PREFIX = "team/atlas"
 ADDRESSES = re.compile(r'(?:href|src|content)="([^"#]+)')
 WORD = re.compile(r"[^\W\d_]{4,}")
@@ -50,7 +50,7 @@ def site(roles_store: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def silent(roles_store: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of the same store, without its text."""
+    """The published site of the same store, without its text."""
     return publish(roles_store, tmp_path_factory.mktemp("silent") / "site", "--no-text", "--tokens=120")
 
 
@@ -69,13 +69,13 @@ def files(site: Path, *endings: str) -> list[Path]:
 
 
 def given(page: Path) -> dict[str, object]:
-    """What the script of a page reads."""
+    """The data that the script of a page reads."""
     (text,) = re.findall(r'<script type="application/json" id="published">(.*?)</script>', page.read_text("utf-8"))
     return dict(json.loads(text))
 
 
 def lines_of(site: Path, layer: int, head: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Received attention and entropy (2, token), weights and other ends (token, role, line)."""
+    """Received attention and entropy (2, token), weights of lines and tokens at their other ends (token, role, line)."""
     content = (site / f"data/lines/{layer}/{head}.bin").read_bytes()
     assert content[:4] == b"HSL1"
     tokens, lines, width = np.frombuffer(content, "<u4", 3, 4)
@@ -258,7 +258,7 @@ def test_the_dictionary_of_a_head_is_that_of_the_server(
 
 
 def test_many_positions_are_a_line_without_a_table(corpus: Corpus) -> None:
-    """Else the page of a corpus of 8,192 tokens a sentence would be too large."""
+    """Otherwise the page of a corpus with 8,192 tokens a sentence would be too large."""
     _, received = position_charts(corpus, 1, 0, most_said=3)
     assert received.said == ()
     assert received.own.count("L") == int((corpus.received_at["count"].values > 0).sum()) - 1

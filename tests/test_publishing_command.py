@@ -1,4 +1,4 @@
-"""The commands that write folders from a store: what they refuse before anything is computed, and how an interruption ends them."""
+"""The commands that write folders from a store: refusals before anything is computed, and interruptions."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The random sentence of a sentence: another one each time, and each of the corpus before one is repeated."""
+"""The random sentence that a sentence's page offers: a new one each time, and none twice before all were offered."""
 
 from hypothesis import given
 from hypothesis import strategies as st

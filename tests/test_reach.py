@@ -25,7 +25,7 @@ from tests.test_context_mixing import written_out
 from tests.treebanks import write_treebank
 
 Ingest = Callable[..., str]
-#: Tokens of three classes in five sentences; class 1 stands in four of them, class 2 in one.
+#: Codes of tokens in five sentences; class 1 is in four of them, class 2 in one.
 CODES = np.array([0, 1, 1, 0, 1, -1, 0, 0, 1, 2, 0, 1])
 SENTENCES = np.array([0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 4, 4])
 VALUES = np.random.default_rng(4).normal(1, 1, (2, len(CODES)))
@@ -33,13 +33,13 @@ VALUES = np.random.default_rng(4).normal(1, 1, (2, len(CODES)))
 
 @pytest.fixture(scope="module")
 def corpus(odd_model: Path, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> store.Corpus:
-    """Of a model with other numbers of layers, heads and channels."""
+    """A corpus of a model with different numbers of layers, heads and channels."""
     return store.open_corpus(ingest(tmp_path_factory.mktemp("reached") / "store", model=odd_model, mixing="auto"))
 
 
 @pytest.fixture(scope="module")
 def bank(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> store.Corpus:
-    """Of a treebank, whose words have parts of speech and relations."""
+    """A corpus of a treebank, whose words have parts of speech and relations."""
     folder = tmp_path_factory.mktemp("bank")
     data = write_treebank(folder / "bank.conllu")
     return store.open_corpus(ingest(folder / "store", data=data, annotate="auto", mixing="auto"))
@@ -79,7 +79,7 @@ def test_a_sentence_of_more_tokens_than_are_rolled_out_has_no_reach(tiny_store: 
 
 
 def of_class(code: int, number: int) -> list[float]:
-    """Mean over the tokens of a class in each sentence that has one."""
+    """Mean over the tokens of a class, for each sentence with such a token."""
     own = [VALUES[number, (code == CODES) & (sentence == SENTENCES)] for sentence in range(5)]
     return [float(np.mean(values)) for values in own if len(values)]
 
@@ -196,7 +196,7 @@ def test_draws_of_a_sentence_do_not_depend_on_those_after_it() -> None:
 
 
 def means_of(corpus: store.Corpus, codes: np.ndarray, values: np.ndarray, sentences: list[int]) -> dict[Any, float]:
-    """Mean over sentences of the mean over the tokens of each class, by loops; codes and values are of every row."""
+    """Mean over sentences of the mean over the tokens of each class, by loops; `codes` and `values` have every row."""
     found: dict[Any, list[float]] = {}
     for sentence in sentences:
         rows = corpus.sentence_rows(sentence)
@@ -256,12 +256,12 @@ def test_grammar_is_that_of_the_word_of_a_token(bank: store.Corpus, kind: str) -
 
 @pytest.fixture(scope="module")
 def contrast(tiny_corpus: store.Corpus) -> xr.Dataset:
-    """Positive and negative reviews."""
+    """Contrast of the reach of wordpieces in positive and negative reviews."""
     return tiny_corpus.reach_contrast("wordpiece", "sentence", positive(tiny_corpus), fewest=3)
 
 
 def positive(corpus: store.Corpus) -> np.ndarray:
-    """Which tokens are of positive reviews."""
+    """Mask of the tokens in positive reviews."""
     labels: np.ndarray = corpus.sentences.label.values
     return labels[corpus.tokens.sentence_index.values[corpus.rows]] == 1
 
@@ -319,7 +319,7 @@ def test_an_interval_of_a_contrast_holds_its_mean(contrast: xr.Dataset, name: st
 
 
 def test_words_of_random_reviews_carry_no_sentiment(contrast: xr.Dataset) -> None:
-    """Their labels are random: nothing is found at 5% false discoveries."""
+    """The labels are random: nothing is found at 5% false discoveries."""
     assert not contrast.share_found.any()
     assert (contrast.since == -1).all()
 
@@ -414,7 +414,7 @@ def test_a_sentence_without_words_has_no_mean_of_words() -> None:
 
 @pytest.fixture
 def two_targets(tiny_store: str, tmp_path: Path) -> str:
-    """A store that was made before the mean of the words was a target."""
+    """A store from before the mean of the words was a target."""
     place = str(shutil.copytree(tiny_store, tmp_path / "store"))
     with rewritten(place) as writer:
         group = writer.group(f"models/{store.open_corpus(place).name}/mixing")

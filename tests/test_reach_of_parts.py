@@ -1,4 +1,4 @@
-"""What vectors are made of where filters keep some tokens: against loops over these, and what the page says of them."""
+"""Reach of the tokens that filters keep: numbers against loops over these tokens, and the text of the page."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from store.reach import ClassedTokens
 from store.repository.errors import StoreError
 from tests.client import above, csv_rows
 
-#: Filters that leave out tokens of every sentence and some sentences as a whole; as the link writes them.
+#: Filters, in the form of a link, that leave out tokens of every sentence and some whole sentences.
 WHERE = "sentence_length:8..40;position:1..6"
 FEW = 3
 
@@ -34,7 +34,7 @@ def kept(tiny_corpus: Corpus) -> np.ndarray:
 
 
 def kept_of(corpus: Corpus, kept: np.ndarray, sentences: np.ndarray) -> dict[int, list[tuple[str, float]]]:
-    """Of each sentence with a kept token, these with their reach after the last layer."""
+    """Kept tokens with their reach after the last layer, by sentence; sentences without one are left out."""
     reach = corpus.token_reach.sel(target="sentence").values[-1].astype(float)
     found: dict[int, list[tuple[str, float]]] = {}
     for index, row in enumerate(corpus.rows.tolist()):
@@ -46,7 +46,7 @@ def kept_of(corpus: Corpus, kept: np.ndarray, sentences: np.ndarray) -> dict[int
 
 
 def means_of(of: dict[int, list[tuple[str, float]]]) -> dict[str, float]:
-    """Mean over sentences of the mean over the kept tokens of a wordpiece, of those in enough sentences."""
+    """Mean over sentences of the mean over a wordpiece's kept tokens, for wordpieces in enough sentences."""
     each: dict[str, list[float]] = {}
     for tokens in of.values():
         for piece in {piece for piece, _ in tokens}:

@@ -17,7 +17,7 @@ from tests.test_docs import ROOT, text
 
 pytestmark = pytest.mark.slow
 PACKAGES = ("store", "ingest", "dashboard", "headscape", "tests")
-#: By heading: what is written into each file, after which text of it.
+#: Edits by heading of a recipe: file, text in it, and the code that is written after this text.
 RECIPES: dict[str, list[tuple[str, str, str]]] = {
     "A new statistic of heads": [
         (
@@ -126,7 +126,7 @@ OF_RECIPE = pytest.mark.parametrize("heading", RECIPES)
 def outcome(
     ingest: Ingest, tiny_model: Path, tiny_data: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
-    """What a copy of the code shows of a store that was made before, once all recipes were carried out in it."""
+    """Outcome of a copy of the code in which all recipes were carried out, on a store from before."""
     folder = tmp_path_factory.mktemp("recipes")
     for package in PACKAGES:
         shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("*.nb[ci]"))
@@ -137,7 +137,7 @@ def outcome(
             (folder / file).write_text(code.replace(after, after + written), "utf-8")
     place = ingest(folder / "store-made-before", sentences=SENTENCES)
     command = [sys.executable, "-m", "tests.recipe_outcome", place, str(tiny_model), str(tiny_data)]
-    # Python itself runs the changed code of so few sentences sooner than numba compiles it.
+    # For few sentences Python itself runs the changed code sooner than numba compiles it.
     uncompiled = os.environ | {"NUMBA_DISABLE_JIT": "1"}
     ended = subprocess.run(command, cwd=folder, env=uncompiled, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr[-4_000:]

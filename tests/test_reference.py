@@ -1,4 +1,4 @@
-"""Relations of a store against code of their own in float64, and that code on sentences whose answers are known."""
+"""Relations of a store against code of their own in float64, and that code on sentences with known answers."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -48,7 +48,7 @@ def sentences(corpus: store.Corpus, tiny_model: Path) -> list[ReferenceSentence]
 
 
 def differing(corpus: store.Corpus, sentences: list[ReferenceSentence]) -> set[str]:
-    """The first word of every row that differs."""
+    """The first word in the title of every row that differs."""
     return {row.title.split()[0] for row in compare(corpus, sentences) if not row.agrees}
 
 

@@ -1,4 +1,4 @@
-"""A refresh that fails is seen: beside the store, on page Store and in the metrics. The units of docs/serving run as written."""
+"""A failed refresh is visible beside the store, on page Store and in the metrics. The units of docs/serving run as written."""
 
 import shutil
 import subprocess
@@ -33,7 +33,7 @@ UNITS = Path(__file__).parents[1] / "docs/serving"
 
 @pytest.fixture
 def store(tiny_store: str, tmp_path: Path) -> str:
-    """A store of this test alone."""
+    """A copy of the tiny store for this test alone."""
     return str(shutil.copytree(tiny_store, tmp_path / "store"))
 
 

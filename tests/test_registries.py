@@ -1,4 +1,4 @@
-"""What is listed in several places is listed in all of them."""
+"""Names that are listed in several places are in every list."""
 
 from typing import get_args
 

@@ -1,4 +1,4 @@
-"""Tables of relations beside published numbers, as far as they go without the published model."""
+"""Tables of relations beside published numbers, as far as tests can go without the published model."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -54,7 +54,7 @@ def corpus(bank_store: str) -> store.Corpus:
 
 @pytest.fixture(scope="module")
 def second(ingest: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> store.Corpus:
-    """Other sentences of the same kind."""
+    """A corpus of other sentences from the same kind of treebank."""
     folder = tmp_path_factory.mktemp("second")
     bank = write_treebank(folder / "second.conllu", seed=1)
     return store.open_corpus(ingest(folder / "store", data=bank, annotate="auto", probes="none"))
@@ -171,7 +171,7 @@ def test_relations_of_the_published_model_are_compared(
 
 
 def published_table() -> xr.Dataset:
-    """Numbers of 12 x 12 heads that are those of Clark's Table 2."""
+    """Numbers of 12 x 12 heads that equal those of Clark's Table 2."""
     head, *baselines = TABLE_2.values()
     of_heads = np.zeros((2, len(CANDIDATES), 12, 12, len(MENTION_KINDS)))
     of_heads[:, 0, *COREFERENCE_HEAD] = head

@@ -52,13 +52,13 @@ def test_a_pair_is_linked_as_received_where_its_second_word_attends_most_to_its_
 
 
 def by_hand(corpus: store.Corpus, label: str, half: int) -> tuple[int, np.ndarray]:
-    """Pairs of a label in a half, and how many each head links: (direction, layer, head); from patterns of sentences."""
+    """Pairs of a label in a half, and linked pairs of each head (direction, layer, head), from patterns of sentences."""
     count, links = link_counts([stored(corpus, number) for number in range(half, corpus.n_sentences, 2)])
     return count[label], links[label]
 
 
 def stored(corpus: store.Corpus, number: int) -> ReferenceSentence:
-    """A sentence of the store as the reference takes it."""
+    """A sentence of the store in the form of the reference."""
     table, names = corpus.words.table.isel(word=corpus.words.rows(number)), corpus.words.names("relation")
     labels = [names[code] for code in table.relation.values]
     return ReferenceSentence(corpus.word_pattern(number).values, table.governor.values.tolist(), labels)
@@ -144,13 +144,13 @@ def test_random_weights_are_those_of_every_class_of_linear_layer(tmp_path: Path)
 
 def test_random_weights_have_counts_of_their_own(bank_corpus: store.Corpus) -> None:
     relations = bank_corpus.relations
-    assert (relations.random_pairs == relations.pairs).all()  # of so small a corpus, all sentences
+    assert (relations.random_pairs == relations.pairs).all()  # all sentences, as the corpus is small
     assert (relations.random_linked != relations.linked).any()
 
 
 @pytest.fixture
 def relations_of(ingest: Ingest, tmp_path: Path) -> Callable[[str, int], xr.Dataset]:
-    """The relations of a store after an ingest of so many sentences of a treebank; random weights are run on the first block."""
+    """A function that ingests some sentences of a treebank and gives the relations; random weights see only the first block."""
     bank = write_treebank(tmp_path / "bank.conllu")
 
     def relations_of(name: str, sentences: int) -> xr.Dataset:

@@ -33,7 +33,7 @@ def test_a_quiet_cell_has_its_numbers_on_hover(figure: go.Figure) -> None:
 
 def test_the_axis_names_heads(figure: go.Figure) -> None:
     assert list(figure.data[1].x) == ["L0 H0", "L0 H1", "L1 H0", "L1 H1"]
-    assert figure.layout.xaxis.tickvals is None  # as many as fit
+    assert figure.layout.xaxis.tickvals is None  # plotly chooses as many as fit
 
 
 def test_a_line_stands_between_two_layers(figure: go.Figure) -> None:

@@ -13,7 +13,7 @@ from tests.client import above
 
 
 def choose_by_arrows(page: Page, control: str, option: str) -> None:
-    """As `choose`, by the keyboard alone."""
+    """Choose an option of a control, by the keyboard alone."""
     page.get_by_role("textbox", name=control, exact=True).focus()
     page.keyboard.press("ArrowDown")
     expect(page.get_by_role("option").first).to_be_visible()

@@ -1,4 +1,4 @@
-"""Page Relations: what it says of heads, and the pairs that it shows."""
+"""Page Relations: its text on heads, and the pairs that it shows."""
 
 import io
 import re

@@ -54,7 +54,7 @@ def test_a_signal_ends_a_turn_of_the_event_loop() -> None:
 
 
 class Ended(Exception):
-    """Instead of the end of the process of the tests."""
+    """Raised where a worker would end the process of the tests."""
 
 
 class WorkerOfTests(BufferingWorker):
@@ -84,7 +84,7 @@ def test_the_command_ends_by_its_own_way_when_the_server_has_stopped() -> None:
 
 
 def answer(client: socket) -> bytes:
-    """A whole answer, which may come in several pieces."""
+    """A whole answer on a socket, which may come in several pieces."""
     received = b""
     while not received.endswith(b"\r\n\r\nok"):
         piece = client.recv(1 << 16)
@@ -135,7 +135,7 @@ def test_the_old_workers_stay_where_a_new_one_cannot_start() -> None:
     assert arbiter.WORKERS.keys() == {1, 2}
 
 
-# -- how many -------------------------------------------------------------------------------------------
+# -- number of workers -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("cores", "memory", "number"), [(1, 64, 2), (8, 64, 8), (8, 3, 3), (8, 0.5, 1)])

@@ -1,4 +1,4 @@
-"""What changes where one head is replaced, on tab Role of page Head."""
+"""Change of the vectors where one head is replaced, on tab Role of page Head."""
 
 import pytest
 from flask.testing import FlaskClient

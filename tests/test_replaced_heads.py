@@ -1,4 +1,4 @@
-"""Heads whose patterns are replaced, in `ingest.encode.hooked_model`: as in transformers' own model with attention written here, in float64."""
+"""Heads whose patterns are replaced, in `ingest.encode.hooked_model`: against transformers with attention written here, in float64."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -48,7 +48,7 @@ def run(model: SentenceModel, replaced: Replaced) -> Vectors:
 
 
 def replacements(model: SentenceModel) -> dict[str, Replaced]:
-    """Weights of some heads: none, even ones, and rows of chance."""
+    """Replacements by name: zero, even and random weights of some heads."""
     tokens = len(model.tokenize(FIRST, SECOND).tokens.token_id)
     chance = np.random.default_rng(0).dirichlet(np.ones(tokens), size=tokens)
     off, even = np.zeros((tokens, tokens)), np.full((tokens, tokens), 1 / tokens)
@@ -92,7 +92,7 @@ def test_a_head_attends_again_after_it_was_off(model: SentenceModel) -> None:
 
 
 def test_a_classifier_with_other_answers_than_its_config_names_encodes_sentences(tmp_path: Path) -> None:
-    """As of old checkpoints, whose config.json has the number of labels alone."""
+    """Old checkpoints are like this: their config.json has only the number of labels."""
     folder = save_model(
         tmp_path / "model", architecture="BertForSequenceClassification", labels=("bad", "good", "neither")
     )

@@ -1,4 +1,4 @@
-"""What stands in for the pattern of a head, and how far vectors change: `store.kernels.replacement` and `store.replacement`."""
+"""Replacements for the pattern of a head, and the change of vectors: `store.kernels.replacement` and `store.replacement`."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def sentences(seed: int = 0, heads: int = 3) -> list[tuple[np.ndarray, np.ndarra
 
 
 def cell(query: int, key: int, tokens: int) -> tuple[int, int, int]:
-    """Written anew: class of the query, of the key, offset."""
+    """Class of the query, class of the key and offset of a pair, computed anew."""
     kinds = [0 if place == 0 else 1 if place == tokens - 1 else 2 for place in (query, key)]
     return kinds[0], kinds[1], max(-FARTHEST, min(FARTHEST, key - query))
 
@@ -45,7 +45,7 @@ def test_a_mean_pattern_is_the_mean_weight_by_class_and_offset() -> None:
 
 
 def test_a_pair_at_an_offset_that_was_never_met_has_the_mean_of_its_classes() -> None:
-    """A head that attends to the last token alone."""
+    """The head attends to the last token alone."""
     last = [(np.tile(np.eye(size)[-1], (1, size, 1)), flags_of(size)) for size in LENGTHS]
     found = MeanPatterns.of(last).patterns([0], flags_of(12))[0]
     np.testing.assert_allclose(found[:, -1], 1, atol=1e-3)
@@ -57,7 +57,7 @@ def test_classes_that_were_never_met_are_even() -> None:
 
 
 def test_heads_that_are_even_over_the_keys_that_they_see_stay_so() -> None:
-    """A causal head, and one of a layer with a window."""
+    """The heads are a causal one, and one of a layer with a window."""
     bias = AttentionBias([LayerBias(Mask(causal=True)), LayerBias(Mask(window=3))])
 
     def even(size: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Cached responses: bounded, whole, of their snapshot, and for nobody else to read."""
+"""Cached responses: bounded, whole, of their snapshot, and private to the server."""
 
 import stat
 import subprocess
@@ -19,7 +19,7 @@ from tests.people import NAMED, with_people
 from tests.test_waiting_pages import DuringAnIngest
 
 BUDGET = 1 << 20
-#: Fills a cache in a process of its own, which need not import this module.
+#: A script that fills a cache in a separate process, which need not import this module.
 FILL = f"""
 import sys
 from io import BytesIO
@@ -98,7 +98,7 @@ def test_a_disk_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
 
 @pytest.fixture
 def client(tiny_store: str, tmp_path: Path) -> FlaskClient:
-    """Of a server that caches every response, however fast it was."""
+    """A client of a server that caches every response, even a fast one."""
     return caching_client(ServedStore(tiny_store, tmp_path), tmp_path)
 
 

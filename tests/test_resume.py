@@ -1,4 +1,4 @@
-"""An ingest that is killed loses little, shows readers nothing of it, and ends as if nothing had happened."""
+"""A killed ingest loses little work, shows readers nothing of the kill, and ends as if nothing had happened."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ MOMENTS = [": block 1", ": fit of pca-exact-2d, layer 0", ": pairs block 2"]
 
 
 class Forked:
-    """The command `ingest` in small blocks, in a fork. Gives itself a signal right after the first commit with a message."""
+    """The command `ingest` in small blocks, in a fork, which sends itself a signal right after the first commit with a message."""
 
     def __init__(self, flags: list[str], folder: Path, moment: str | None, how: signal.Signals) -> None:
         said = tuple(folder / name for name in ("out", "err"))
@@ -46,7 +46,7 @@ class Forked:
 def _ingest(flags: list[str], said: tuple[Path, Path], moment: str | None, how: signal.Signals) -> None:
     for stream, path in enumerate(said, 1):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
-    # It hears SIGINT also where the tests do not, as with `make test &`.
+    # The fork handles SIGINT even where the tests ignore it, as with `make test &`.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.argv[1:] = flags
     pipeline.run = partial(pipeline.run, limits=LIMITS)
@@ -88,7 +88,7 @@ def fork(flags: Callable[[str], list[str]], tmp_path_factory: pytest.TempPathFac
 
 @dataclass(frozen=True)
 class Killed:
-    """The place of the store, the snapshot that readers had after each kill, what `verify` found, and what the last run said."""
+    """The place of the store, the readers' snapshot after each kill, findings of `verify`, and lines of the last run."""
 
     place: str
     seen: list[str]

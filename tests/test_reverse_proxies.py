@@ -1,4 +1,4 @@
-"""Behind nginx and Caddy, under a prefix and on a unix socket, as docs/serving/ has it: every page, file and link works."""
+"""Behind nginx and Caddy, under a prefix and on a unix socket, as in docs/serving/: every page, file and link works."""
 
 import json
 import re
@@ -28,7 +28,7 @@ ADDRESS = re.compile(r"/[a-z_][\w.-]*(/|\?|$)|/$")
 
 
 class Site:
-    """Asks a proxy whose certificate nobody knows."""
+    """A client of a proxy, whatever its certificate."""
 
     def __init__(self, address: str) -> None:
         self.address, self.origin = address, address.removesuffix(PREFIX)
@@ -36,7 +36,7 @@ class Site:
         self._opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=unverified()), cookies)
 
     def ask(self, path: str, form: dict[str, str] | None = None, **headers: str) -> tuple[int, dict[str, str], str]:
-        """Status, headers by small letters, and text."""
+        """Status, headers by lower-case names, and text of an answer."""
         body = None if form is None else urlencode(form).encode()
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         try:
@@ -48,7 +48,7 @@ class Site:
             return answer.status, {name.lower(): value for name, value in answer.headers.items()}, text
 
     def unfollowed(self, path: str, form: dict[str, str]) -> str:
-        """The cookie of an answer that leads elsewhere."""
+        """The cookie of an answer that redirects, which is not followed."""
         parts = urlsplit(self.origin)
         connection = HTTPSConnection(parts.netloc, context=unverified())
         connection.request("POST", path, urlencode(form), {"Content-Type": "application/x-www-form-urlencoded"})
@@ -57,7 +57,7 @@ class Site:
         return cookie
 
     def page(self, name: str, search: str = "") -> dict[str, object]:
-        """What a page gets from the server."""
+        """The server's answer for a page."""
         form = {"pathname": f"{PREFIX}/{name}", "search": search, "snapshot": ""}
         status, _, text = self.ask(f"{PREFIX}/data/page", form)
         assert status == 200
@@ -72,7 +72,7 @@ def asked(proxied: str) -> Site:
 
 
 def strings(value: object) -> Iterator[str]:
-    """Every text of a structure."""
+    """Every text within a structure of JSON."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -81,7 +81,7 @@ def strings(value: object) -> Iterator[str]:
 
 
 def addresses(page: object) -> set[str]:
-    """Every address in what a page gets."""
+    """Every address in the server's answer for a page."""
     texts = list(strings(page))
     return {text for text in texts if ADDRESS.match(text)} | {url for text in texts for url in IN_CSS.findall(text)}
 
@@ -100,9 +100,9 @@ def test_every_asset_is_there(asked: Site) -> None:
 def test_every_address_of_a_page_has_the_prefix_and_is_answered(name: str, asked: Site) -> None:
     found = (
         set() if name == "server" else addresses(asked.page(name))
-    )  # page Server names routes, which are no addresses
+    )  # page Server names routes, which are not addresses
     assert {url for url in found if not url.startswith((f"{PREFIX}/", "data:"))} == set()
-    # Others the browser completes, by what is pointed at.
+    # The browser completes the other addresses, by the point under the pointer.
     files = [url for url in found if "/data/" in url and "." in urlsplit(url).path.rpartition("/")[2]]
     assert files or name in ("lessons", "store", "notes", "server")
     assert {url: status for url in files if (status := asked.ask(url)[0]) != 200} == {}
@@ -139,13 +139,13 @@ def test_a_client_cannot_say_where_it_comes_from(asked: Site) -> None:
 
 @pytest.fixture(scope="module")
 def errors() -> list[str]:
-    """What went wrong in the browser: on the console, and requests that left the prefix or were refused."""
+    """Errors in the browser: messages on the console, and requests that left the prefix or were refused."""
     return []
 
 
 @pytest.fixture(scope="module")
 def reader(chromium: Browser, proxied: str, errors: list[str]) -> Iterator[Page]:
-    """A page at the first page of the server."""
+    """A browser's page that shows the first page of the server."""
     rights = ["clipboard-read", "clipboard-write"]
     with chromium.new_context(ignore_https_errors=True, permissions=rights) as context:
         context.add_init_script(GOT_IT)
@@ -167,7 +167,7 @@ def _is_ours(url: str, site: str) -> bool:
 
 
 def at(page: Page, site: str, name: str) -> Page:
-    """The page, once it shows the one of this name by its navigation."""
+    """The page, once its navigation shows that it is the page of this name."""
     link = page.locator("#navigation").get_by_role("link", name=TOPICS[name].title, exact=True)
     if not link.count():
         page.goto(f"{site}/")
@@ -196,7 +196,7 @@ def test_every_page_is_a_click_or_a_key_away_its_link_opens_the_same_and_files_a
 
 
 def goes_to(reader: Page, proxied: str, name: str) -> None:
-    """To a page by its link among the pages, to one from a panel, to another by keys."""
+    """Go to a page by the navigation, to another from a panel, and to a third by keys."""
     if name == "head":
         reader.locator(".frame").focus()
         reader.keyboard.press("ArrowRight")
@@ -212,7 +212,7 @@ def goes_to(reader: Page, proxied: str, name: str) -> None:
 
 
 def goes_back(reader: Page) -> None:
-    """To the last page but one."""
+    """Go back to the last page but one."""
     reader.go_back()
     last_but_one = list(TOPICS.values())[-2]
     until(reader, f"location.pathname === '{PREFIX}/{last_but_one.name}'")
@@ -249,7 +249,7 @@ def saves_a_page_that_works_offline(reader: Page, tmp_path: Path) -> None:
 
 @pytest.fixture
 def unit(tmp_path: Path) -> Path:
-    """The unit, with a command that is there."""
+    """A copy of the unit, with an existing command."""
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd-analyze is missing; install Debian's package systemd")
     command = Path(sys.executable).with_name("headscape")

@@ -1,4 +1,4 @@
-"""The review around a sentence: read from the data of the corpus, else of the sentences that the store has."""
+"""The review around a sentence: read from the data of the corpus, or else from the stored sentences."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The labels of reviews: which there are, in which order, and which one a review has."""
+"""The labels of reviews: names, order, and the label of a review."""
 
 import csv
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ MOODS = datasets.ClassLabel(names=["sad", "gay", "odd"])
 
 @pytest.fixture
 def labelled() -> Callable[..., Reviews]:
-    """Reviews of a data set on the hub with these values in its label column, as the data set declares it."""
+    """A function that gives reviews of a hub data set whose label column has these values, as the data set declares it."""
 
     def labelled(values: Sequence[Any], declared: datasets.ClassLabel | None = None) -> Reviews:
         table = datasets.Dataset.from_dict({"text": [f"Film {number}." for number in range(len(values))]})
@@ -80,7 +80,7 @@ STARS = [number % 3 + 9 for number in range(30)]
 
 @pytest.fixture
 def stars(tmp_path: Path) -> Path:
-    """Reviews with 9, 10 or 11 stars."""
+    """A file of reviews with 9, 10 or 11 stars."""
     rows = [("text", "stars"), *((f"Film {number} was good.", stars) for number, stars in enumerate(STARS))]
     with (tmp_path / "stars.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(rows)

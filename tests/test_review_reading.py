@@ -1,4 +1,4 @@
-"""A review of the data that a reader asks for: the same numbers as an ingest stores, found by its words, and what cannot be read."""
+"""A review that a reader asks for: the same numbers as an ingest stores, searches in its words, and refusals."""
 
 import json
 import shutil
@@ -30,12 +30,12 @@ from ingest.text.reviews import BEFORE, SHOWN, excerpt
 from store import Corpus
 from tests.client import content, csv_rows
 
-#: A review that the store has, so that both can be compared, and one that it has not.
+#: A review that the store has, so that both can be compared, and a review that it lacks.
 STORED, OTHER = 3, 5
 
 
 class InThisProcess:
-    """Takes the place of the process that reads: answers here, and counts the requests."""
+    """A stand-in for the reading process: answers in this process, and keeps the requests."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
@@ -58,7 +58,7 @@ def asked(served_store: ServedStore) -> InThisProcess:
 
 
 def read(served_store: ServedStore, search: str) -> Context:
-    """The link once its review is read."""
+    """The context of a link, once its review is read."""
     read_review(resolve(served_store, "features", search), Job())
     return resolve(served_store, "features", search)
 
@@ -67,7 +67,7 @@ def above(context: Context) -> str:
     return str(FEATURES.layout(context).above)
 
 
-# -- what is read ---------------------------------------------------------------------------------------
+# -- a review that is read ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("asked")
@@ -146,7 +146,7 @@ def test_a_url_of_a_review_that_is_gone_says_what_to_do(served_store: ServedStor
     )
 
 
-# -- what is found --------------------------------------------------------------------------------------
+# -- searches ----------------------------------------------------------------------------------------------------
 
 
 def test_reviews_are_found_by_words_that_all_occur(served_store: ServedStore, asked: InThisProcess) -> None:
@@ -194,7 +194,7 @@ def test_an_excerpt_of_text_without_spaces_shows_the_word() -> None:
     assert excerpt(text[390:], ["\u51fa\u8272"]) == f"{text[390 : 390 + SHOWN]} …"
 
 
-# -- what cannot be read --------------------------------------------------------------------------------
+# -- refusals ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("asked")
@@ -247,7 +247,7 @@ def test_a_long_review_says_that_its_end_is_missing(served_store: ServedStore, t
 
 
 def readers() -> list[psutil.Process]:
-    """The processes that this one has started to read."""
+    """The processes that this process has started to read reviews."""
     own = psutil.Process().children(recursive=True)
     return [process for process in own if "dashboard.features.reading" in " ".join(process.cmdline())]
 
@@ -284,7 +284,7 @@ def test_a_process_that_is_about_to_end_is_not_asked(tiny_store: str) -> None:
 
 
 class Left(Job):
-    """Nobody waits for it."""
+    """A job whose reader has left."""
 
     def watch(self, share: float, stage: str | None = None) -> None:  # noqa: ARG002
         raise ReaderLeft

@@ -1,4 +1,4 @@
-"""Searches for a phrase in a whole review, against its text as it stands in the data."""
+"""Searches for a phrase in a whole review, against its text in the data."""
 
 import csv
 import itertools

@@ -1,4 +1,4 @@
-"""A RoBERTa through the whole ingest: the proof that a family beside BERT is one module. tests/test_ingest.py has its stored numbers."""
+"""A RoBERTa through the whole ingest, as proof that another family takes one module. tests/test_ingest.py has the stored numbers."""
 
 from collections.abc import Callable
 from functools import partial
@@ -39,7 +39,7 @@ from tests.treebanks import write_treebank
 
 CPU = torch.device("cpu")
 START, PADDING, END, MASK = 0, 1, 2, 4
-#: Sentences one after the other. The second has padding in its text, which no position is counted for.
+#: Lengths of consecutive sentences. The second has padding in its text, which gets no position.
 LENGTHS = np.array([5, 7, 3])
 TOKENS = np.array([START, 40, 300, 301, END, START, 50, PADDING, 51, 320, 52, END, START, 60, END])
 ARCHITECTURES = {"mlm": "RobertaForMaskedLM", "classification": "RobertaForSequenceClassification"}
@@ -48,7 +48,7 @@ LABELS = np.array([0, 1, 1])
 
 @pytest.fixture(scope="module")
 def eager_attention(roberta_model: Path, eager: Callable[[Path], Any]) -> list[np.ndarray]:
-    """What transformers has of each sentence alone: (layer, head, query_token, key_token)."""
+    """Attention by transformers of each sentence alone: (layer, head, query_token, key_token)."""
     model = eager(roberta_model)
     with torch.no_grad():
         outputs = [model(torch.from_numpy(ids)[None], output_attentions=True) for ids in of_sentences(TOKENS)]
@@ -170,7 +170,7 @@ def test_a_silenced_head_costs_what_it_costs_in_transformers(kind: str, folders:
 
 
 def reference_loss(folder: Path, kind: str, task: ImportanceTask, silenced: bool) -> float:
-    """In float64, sentence by sentence; the columns of the output projection that read a silenced head are 0."""
+    """Loss in float64, sentence by sentence; the output projection's columns of a silenced head are 0."""
     model = getattr(transformers, ARCHITECTURES[kind]).from_pretrained(folder, dtype=torch.float64).eval()
     total = 0.0
     with torch.no_grad():
@@ -203,7 +203,7 @@ def test_a_classifier_is_new_and_its_lower_layers_are_frozen(roberta_model: Path
     assert model.classifier.out_proj.out_features == 3
 
 
-# -- what is refused ------------------------------------------------------------------------------------
+# -- refusals -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_weights_that_are_no_robertas_are_refused(tiny_model: Path, tmp_path: Pa
 
 @pytest.fixture(scope="module")
 def roberta_store(ingest: Ingest, folders: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> str:
-    """With words, relations, two pictures, feature points and importance."""
+    """A store of a RoBERTa with words, relations, two pictures, feature points and importance."""
     bank = made_once(tmp_path_factory, "bank-of-roberta.conllu", write_treebank)
     chosen = {"annotate": "auto", "views": "pca-exact-2d,attention-raw-2d", "features": "pca-joint", "importance": 5}
     make = partial(ingest, data=bank, model=folders["mlm"], reviews="none", **chosen)

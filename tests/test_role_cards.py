@@ -35,7 +35,7 @@ def corpus(roles_store: str) -> Corpus:
 
 
 def made(corpus: Corpus, biases: dict[tuple[str, int, int], float]) -> RoleShares:
-    """Roles that are found with these biases: (role, layer, head)."""
+    """Role shares in which tests find these roles, by biases of (role, layer, head)."""
     shares = shares_of(corpus)
     bias = np.zeros(shares.bias.shape)
     for (role, layer, head), value in biases.items():

@@ -36,7 +36,7 @@ def random_patterns(seed: int, *, heads: int = 2, tokens: int = 13) -> np.ndarra
 
 
 def entries_of(seeds: list[int]) -> tuple[WordEntries, np.ndarray, np.ndarray, np.ndarray]:
-    """Of shuffled sentences: pairs of words, roles (role, entry), attention between words and the mass of its rows."""
+    """Pairs of words in shuffled sentences, roles (role, entry), attention between words and the mass of its rows."""
     tokens = [shuffled_sentence(seed) for seed in seeds]
     words = WordEntries.of([each.is_word for each in tokens])
     roles = np.concatenate([targets_of(NAMES, each).reshape(len(NAMES), -1) for each in tokens], axis=1)
@@ -146,7 +146,7 @@ def test_a_head_that_attends_evenly_to_earlier_words_has_a_bias_of_one() -> None
 
 
 def relation(tokens: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A relation that joins every second token to the next: whether a pair is in it, its offset, its sentence."""
+    """A relation of every second token with the next: for each pair, membership, offset and sentence."""
     place = np.arange(tokens)
     offset = (place - place[:, None]).ravel()
     return (offset == 1) & (np.repeat(place, tokens) % 2 == 0), offset, np.zeros(tokens**2, int)

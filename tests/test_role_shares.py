@@ -1,4 +1,4 @@
-"""What every head does, on the pages: shares by kind, roles that tests find, and the heads that a role chooses."""
+"""Roles of all heads on the pages: shares by kind, roles that tests find, and the heads that a role chooses."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from tests.browser import Visit
 from tests.colour_vision import VISION, contrast, least_difference
 from tests.components import components
 
-#: Two heads: one attends to the next token, of the other nothing is found.
+#: Shares of two heads: one attends to the next token, in the other no role is found.
 SHARES = RoleShares(
     kinds=np.array(["sinks", "position", "grammar", "unexplained"]),
     share=np.array([[[0.1, 0.5]], [[0.8, 0.1]], [[0.0, 0.1]], [[0.1, 0.3]]]),
@@ -167,7 +167,7 @@ def test_lines_of_the_kinds_are_seen_on_their_ground_and_told_apart_as_well_as_f
 
 
 def test_overview_names_the_head_of_the_card(corpus: Corpus) -> None:
-    """Of the heads in which no other role is clearer, where there is one."""
+    """The clearest head is one in which no other role is clearer, if any."""
     bias, found = np.array([[[20.0, 2.5]], [[30.0, 1.0]]]), np.array([[[True, True]], [[True, False]]])
     shares = replace(SHARES, bias=bias, found=found)
     assert shares.clearest_head("next") == (0, 1)

@@ -1,4 +1,4 @@
-"""Rules, roles and tests of the heads as the ingest stores them, and what `store.Corpus` makes of them."""
+"""Rules, roles and tests of the heads as the ingest stores them, and as `store.Corpus` gives them."""
 
 import shutil
 from collections.abc import Callable
@@ -194,7 +194,7 @@ def test_sentences_without_words_leave_numbers_unknown_and_raise_nothing(
 
 
 def test_rules_without_tables_do_not_know_the_word_that_a_head_attends_to() -> None:
-    """A head that attends to one wordpiece, wherever it stands."""
+    """The head attends to one wordpiece, at any position."""
     generator, word, sentences = np.random.default_rng(0), 7, 8
     tokens = []
     for _ in range(sentences):

@@ -1,4 +1,4 @@
-"""The tab Role of page Head: what a head does, its shares and tests, and the sentences that show it."""
+"""Tab Role of page Head: the role of a head, its shares and tests, and sentences as evidence."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -55,14 +55,14 @@ def roles_client(roles_store: str) -> FlaskClient:
 
 @pytest.fixture(scope="module")
 def lone_client(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> FlaskClient:
-    """Of a store with the roles of one sentence, which has no interval and no other half."""
+    """A client of a store with the roles of one sentence, without interval and without a second half."""
     store = ingest(tmp_path_factory.mktemp("lone") / "store", sentences=1, **LIMITS_OF_RULES)
     return create_app(ServedStore(store)).server.test_client()
 
 
 @pytest.fixture(scope="module")
 def wordless_client(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> FlaskClient:
-    """Of a store with roles and without words."""
+    """A client of a store with roles and without words."""
     store = ingest(tmp_path_factory.mktemp("wordless") / "store", **LIMITS_OF_RULES)
     return create_app(ServedStore(store)).server.test_client()
 
@@ -131,7 +131,7 @@ def test_the_tab_links_to_each_of_its_lower_parts(roles_client: FlaskClient) -> 
     tab = shown(roles_client, "beside", "/head", f"{ON_HEAD}&tab=role")
     for part in SECTIONS:
         assert f"#{part}'" in tab
-    for part in set(SECTIONS) - {AGAINST}:  # which stands in the sentences of the role, computed after the page
+    for part in set(SECTIONS) - {AGAINST}:  # which is in the sentences of the role, computed after the page
         assert f"'id': '{part}'" in tab
 
 
@@ -217,7 +217,7 @@ def test_the_share_of_a_sentence_is_that_of_a_recount(corpus: Corpus, role: str)
 
 
 def recount(corpus: Corpus, sentence: int, role: str) -> float | None:
-    """Share of the attention of words that goes to the keys of a role, mean over the words that have one."""
+    """Share of the words' attention on the keys of a role, mean over the words with such a key."""
     tokens = corpus.rule_text.sentence(sentence)
     targets, pattern = RULES[role].targets(tokens), corpus.pattern(sentence, layer=1, head=0).values
     keys_of = [
@@ -316,7 +316,7 @@ def test_wordpieces_of_the_corpus_are_counted_over_all_its_sentences(corpus: Cor
     token_id, words = corpus.tokens.token_id.values, corpus.tokens.word_index.values >= 0
     for piece in found.queries:
         own = np.flatnonzero((corpus.vocab[token_id] == piece.name) & words)
-        first = corpus.tokens.position.values[own] == 1  # whose previous token is no word, and no key
+        first = corpus.tokens.position.values[own] == 1  # whose previous token is neither a word nor a key
         assert piece.count == len(own) - first.sum()
 
 
@@ -350,7 +350,7 @@ def test_the_evidence_says_of_how_many_tenths_a_sentence_is_drawn(roles_store: s
 def test_the_evidence_compares_with_even_attention_only_what_goes_to_named_keys(
     roles_store: str, corpus: Corpus
 ) -> None:
-    """Even attention nearly always fits a broad role more than the head does: beside its number it seemed to contradict the role."""
+    """Even attention fits a broad role nearly always better than the head, which seemed to contradict the role."""
     state = resolve(ServedStore(roles_store), "/head", ON_HEAD).state
     captions = {
         role: texts(evidence_part(corpus, state.with_(evidence=role))) for role in ("next", "cls", "even", "near")

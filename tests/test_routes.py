@@ -1,4 +1,4 @@
-"""What the server answers: versioned bytes, and one sentence where there is nothing."""
+"""Answers of the server: versioned bytes, and one sentence where the data are missing."""
 
 import gzip
 

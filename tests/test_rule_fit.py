@@ -40,7 +40,7 @@ def test_a_head_that_attends_by_one_rule_is_explained_by_it(made_by: str, chosen
 
 
 def test_a_head_from_not_to_its_adjective_is_explained_by_adverbs() -> None:
-    """The sentence has an adverb too, so the head looks from there as well as a negation would."""
+    """The sentence has an adverb, so that a rule from adverbs fits the head as well as a rule from negations."""
     tokens = written_sentence()
     library = library_of([tokens], NAMES)
     pattern = attending(RULES["modified_by_adverb"].targets(tokens)).reshape(1, -1)
@@ -154,7 +154,7 @@ def test_rows_without_anything_in_common_have_the_worst_scores() -> None:
 
 
 def test_of_keys_with_equal_weights_the_nearest_is_the_top_one() -> None:
-    """A rule that scores all keys alike would agree with any of them otherwise."""
+    """Otherwise a rule that scores all keys alike would agree with any key."""
     to_first = np.zeros((4, 4), np.float32)
     to_first[:, 0] = 1
     even = np.full(16, 0.25, np.float32)

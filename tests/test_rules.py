@@ -1,4 +1,4 @@
-"""Which rule splits a text into sentences: of each script, and of a whole data set."""
+"""The rule that splits a text into sentences: for each script, and for a whole data set."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +25,7 @@ from tests.stores import rewritten
 
 Ingest = Callable[..., str]
 
-#: Sentences of a language, and what stands between them.
+#: Sentences of a language, and the text between them.
 CHINESE = (["这家酒店很干净。", "早餐一般，价格太贵！", "下次还会来吗？", "他说：“我们明天再来。”"], "")  # noqa: RUF001
 JAPANESE = (["この映画は良かった。", "もう一度見ますか？", "「はい、そうです。」", "長すぎます。"], "")  # noqa: RUF001
 HINDI = (["यह फ़िल्म अच्छी थी।", "संगीत भी अच्छा था!", "क्या आप इसे देखेंगे?", "कीमत 3.50 रुपये थी।"], " ")

@@ -1,4 +1,4 @@
-"""A saved picture in a browser: it has what a reader needs who sees it without the page."""
+"""A saved picture in a browser: it has all that a reader needs without the page."""
 
 import base64
 import io
@@ -34,7 +34,7 @@ LINKS = {
     "one point": "/features?point=L00.mixed",
 }
 
-#: What is written above and beside the panels of each.
+#: Texts above and beside the panels of each picture.
 NAMED = {
     "all heads": {"L0", "L1", "H0", "H1"},
     "one head": set(),
@@ -43,7 +43,7 @@ NAMED = {
     "a head of both": set(),
 }
 
-#: The text of a caption without what is of use on the page alone.
+#: The text of a caption without the parts that are useful only on the page.
 OFF_PAGE = """(caption) => {
   const copy = caption.cloneNode(true);
   copy.querySelectorAll("a, button:not(.chip), .on-page").forEach((part) => part.remove());
@@ -57,7 +57,7 @@ Pixels = np.ndarray
 
 @pytest.fixture
 def show(visit: Visit, three_server: str, alike: ModelPair) -> Show:
-    """One of the pictures of a model that can be compared with another."""
+    """A function that shows one of the pictures of a model that can be compared with another model."""
     return lambda picture, query="": shown(visit, three_server, alike, picture, query)
 
 
@@ -75,12 +75,12 @@ def save(page: Page) -> tuple[Pixels, list[str]]:
 
 
 def below(page: Page, saved: Pixels) -> Pixels:
-    """What of a file is below the panels, whatever stands above them."""
+    """The rows of a saved file below the panels."""
     return saved[page.evaluate("document.querySelector('.frame canvas').height") + 40 :]
 
 
 def coloured(pixels: Pixels) -> float:
-    """The share that is no grey: mostly points."""
+    """Share of the pixels that are coloured, which are mostly points."""
     return float((np.ptp(pixels, axis=-1) > 40).mean())
 
 
@@ -94,7 +94,7 @@ def test_what_the_page_says_of_a_picture_is_in_the_file(show: Show, alike: Model
 
 
 def says_what_the_page_says(page: Page, picture: str, alike: ModelPair, pixels: Pixels, written: list[str]) -> None:
-    """Also of a head of two models: `test_compare_page.py`."""
+    """The saved caption has the text of the page; for a head of two models see `test_compare_page.py`."""
     text = " ".join(written)
     region = below(page, pixels)
     assert (region != region[-1, -1]).any(axis=-1).mean() > 0.01

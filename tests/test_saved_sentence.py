@@ -1,4 +1,4 @@
-"""What the views of a sentence save, on weights that are known: drawings, pictures, a page."""
+"""Files that the views of a sentence save, with known weights: drawings, pictures, a page."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ def test_weights_that_failed_to_load_cannot_be_saved(fake_server: str, chromium:
 
 
 def drawing_and_picture(page: Page) -> ElementTree.Element:
-    """The drawing of what is shown. The picture of it has the same name and many colours; the drawing says its source."""
+    """The saved drawing. The saved picture has the same name and many colours; the drawing names its source."""
     drawing = ElementTree.parse(saved(page, "SVG").path()).getroot()
     assert drawing.findtext("{*}desc") == SOURCE
     assert SOURCE in texts_of(drawing)

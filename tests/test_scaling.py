@@ -20,7 +20,7 @@ from ingest.projections.normalizations import (
 from store.kernels.projection import normalized, weighted_correlation
 
 Points = tuple[np.ndarray, np.ndarray]
-#: 160 sentences of 30 tokens: 144,000 pairs, the nearest 0.5% are 720.
+#: Tokens of each of 160 sentences: 144,000 pairs, of which the nearest 0.5% are 720.
 SIZES = np.full(160, 30)
 
 
@@ -35,7 +35,7 @@ def naive(dot: np.ndarray, distance: np.ndarray) -> float:
 
 @pytest.fixture(scope="module")
 def head() -> Points:
-    """At c = 1/4 each query is nearest to its own key, at a distance that follows from q.k: |4 q / 4|^2 + |k / 4 * 4|^2 is 2."""
+    """Queries and keys; at c = 1/4 each query is nearest to its own key, at a distance given by q.k: |4 q / 4|^2 + |k / 4 * 4|^2 is 2."""
     random = np.random.default_rng(0)
     axes = np.linalg.qr(random.standard_normal((160, 32, 32)))[0][:, :30].reshape(-1, 32)
     angle, extra = random.uniform(0, 0.8, (4800, 1)), random.uniform(-0.6, 0.6, (4800, 1))
@@ -51,7 +51,7 @@ def pairs() -> Pairs:
 
 
 def correlation_of(head: Points, pairs: Pairs, scale: float, shift: np.ndarray) -> float:
-    """Of q.k and the distance of q c and k / c + shift, nothing left out."""
+    """Weighted correlation of q.k with the distance of q c and k / c + shift, over all pairs."""
     query, key = (vectors[places] for vectors, places in zip(head, (pairs.query, pairs.key), strict=True))
     return naive((query * key).sum(axis=-1), np.linalg.norm(query * scale - key / scale - shift, axis=-1))
 
@@ -132,7 +132,7 @@ def test_queries_that_are_longer_want_a_c_that_is_smaller_by_the_root(
 
 @pytest.mark.parametrize(("wanted", "scale"), [(2.0**2, 2.0**2), (2.0**5, 2.0**5), (2.0**-7, 2.0**-7)])
 def test_the_grid_is_widened_until_it_holds_the_best(wanted: float, scale: float) -> None:
-    """With keys of 0 and queries of length 1 the distance is c."""
+    """Keys are 0 and queries have length 1, so that the distance is c."""
     query = np.array([[1.0, 0], [-1, 0]])
     chosen = choose_scaling(query, 0 * query, Pairs.within(np.array([2])), correlate=peak_at(wanted))
     assert chosen.scale == pytest.approx(scale)
@@ -180,7 +180,7 @@ def test_with_too_few_pairs_c_is_one_and_the_centres_are_brought_together(head: 
 
 
 def test_the_correlations_of_the_grid_are_those_of_its_candidates(head: Points, pairs: Pairs) -> None:
-    """`shared` moves the keys first and divides then: (k + shift) / c."""
+    """`shared` moves the keys before it divides: (k + shift) / c."""
     shift = np.linspace(-0.1, 0.1, 32)
     curve = correlations(*head, shift, pairs)
     assert curve.shape == (25,)

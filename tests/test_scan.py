@@ -18,7 +18,7 @@ def at_once(request: pytest.FixtureRequest) -> AtOnce:
 
 
 def vectors_of(corpus: Corpus, point: Point, role: str) -> np.ndarray:
-    """Of all tokens, with the constant of the keys: (token, channel)."""
+    """Vectors of all tokens, with the constant of the keys: (token, channel)."""
     vectors: np.ndarray = getattr(corpus, role)[point.layer, point.head].values[corpus.rows].astype(np.float64)
     return vectors
 
@@ -49,7 +49,7 @@ def test_cosines_of_a_point_are_those_of_every_vector_of_its_role(
 
 @pytest.mark.parametrize("point", POINTS, ids=str)
 def test_the_ten_nearest_have_the_ten_largest_of_all_scores(tiny_corpus: Corpus, point: Point, at_once: AtOnce) -> None:
-    """Keys that differ by the rounding of float32 may change places."""
+    """Keys whose scores differ by the rounding of float32 may change places."""
     own = vectors_of(tiny_corpus, point, point.role)[point.token]
     others = vectors_of(tiny_corpus, point, ROLES[1 - ROLES.index(point.role)])
     scores = others @ own

@@ -12,7 +12,7 @@ from dashboard.web.state import LinkState, Within
 from store import Corpus
 from tests.client import above
 
-#: Of the result of `texts` in a cache.
+#: Key of the result of `texts` in a cache.
 TEXTS_KEY = (texts.__wrapped__, (), ())
 
 

@@ -33,13 +33,13 @@ def search(page: Page, text: str, within: str = "token") -> None:
 
 
 def has_sentences(page: Page, numbers: list[int]) -> None:
-    """Wait until these sentences stand in the table."""
+    """Wait until the table has these sentences."""
     rows = page.get_by_role("region", name="Matching sentences").locator("tbody tr")
     expect(rows.locator("td:first-child")).to_have_text([f"{number:,}" for number in numbers])
 
 
 def mask_of(page: Page) -> np.ndarray:
-    """(panel, token, role) as the picture was given it."""
+    """The mask (panel, token, role) that the picture was given."""
     address = page.locator(".frame").get_attribute("data-masked") or ""
     body = page.request.get("/".join(page.url.split("/")[:3]) + address).body()
     panels, tokens, _ = struct.unpack("<3I", body[4:16])
@@ -72,7 +72,7 @@ def test_a_search_counts_what_is_in_the_store_and_stands_out_in_all_heads_until_
 def test_a_phrase_is_sought_in_the_sentences_no_hits_get_a_message_and_a_found_sentence_opens_at_its_token(
     heads: Page, space: Corpus
 ) -> None:
-    """Prefixes: `test_search.py`."""
+    """Searches for prefixes are in `test_search.py`."""
     text = str(space.sentences.text.values[3])
     phrase = " ".join(text.split()[1:3])
     search(heads, phrase, "phrase")
@@ -91,7 +91,7 @@ def test_a_phrase_is_sought_in_the_sentences_no_hits_get_a_message_and_a_found_s
 
 
 def held(page: Page, word: str) -> list[Route]:
-    """The controls of a page that says this word wait until they are let go."""
+    """Requests for the controls of a page with this word, which are held until the test lets them go."""
     routes: list[Route] = []
 
     def hold(route: Route) -> None:

@@ -1,4 +1,4 @@
-"""Headers of every response: what a browser may load, and what pages of other servers may do with ours."""
+"""Headers of every response: sources that a browser may load, and the rights of other servers' pages over ours."""
 
 import re
 
@@ -12,7 +12,7 @@ PATHS = ["/", "/assets/style.css", "/data/page", "/data/1/a/b/c", "/nowhere/at/a
 
 
 def policy(client: FlaskClient) -> dict[str, list[str]]:
-    """What may be loaded, by the kind."""
+    """Allowed sources of each kind of content, from the server's policy."""
     directives = client.get("/").headers["Content-Security-Policy"].split("; ")
     return {name: sources for name, *sources in map(str.split, directives)}
 

@@ -1,4 +1,4 @@
-"""Which keys a query sees, and what page Sentence says of a pair whose query does not see its key."""
+"""Keys that a query sees, and the text of page Sentence on a pair whose query does not see its key."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from tests.components import components
 from tests.sentences import a_pair
 
 CAUSAL = AttentionBias([LayerBias(Mask(causal=True))] * 2)
-#: Two layers that see near keys alone, the second farther.
+#: Two layers that see only near keys; the second sees farther.
 WINDOWS = AttentionBias([LayerBias(Mask(window=1)), LayerBias(Mask(window=2))])
 PAIR = "?sentence=0&layer=1&head=1&heads=1&queries=2"
 

@@ -1,4 +1,4 @@
-"""What is selected, against searches spelled out in Python; and links that hold it."""
+"""Selections against searches spelled out in Python, and links that hold them."""
 
 import struct
 from math import cos, radians, sin

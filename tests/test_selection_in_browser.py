@@ -14,7 +14,7 @@ from tests.browser import Visit, canvas_place, drawn, expect_title, inked, pictu
 from tests.client import csv_rows
 
 PATH = "/head?layer=1&head=0"
-#: A quadrangle without a dent, 0..1 from the upper left.
+#: Corners of a convex quadrangle, 0..1 from the upper left.
 CORNERS = ((0.04, 0.1), (0.4, 0.3), (0.8, 0.6), (0.1, 0.6))
 
 
@@ -25,7 +25,7 @@ def head(visit: Visit, space_server: str) -> Page:
 
 @pytest.fixture
 def boxed(head: Page) -> Page:
-    """A box was drawn."""
+    """The page of a head on which a box is drawn."""
     draw(head, "Box", (0.08, 0.3), (0.9, 0.5))
     return head
 
@@ -42,7 +42,7 @@ def draw(page: Page, tool: str, *corners: tuple[float, float]) -> None:
 
 
 def within_the_region(page: Page, corpus: Corpus) -> np.ndarray:
-    """Which places are on the same side of every edge of the region in the link: (token, role)."""
+    """Mask of the places that are on one side of every edge of the region in the link: (token, role)."""
     fields = parse_qs(urlparse(page.url).query)["lasso"][0].split(",")
     assert fields[:5] == ["pca-exact-2d", "1", "0", "0", "0"]
     corners = np.array(list(dict.fromkeys(zip(fields[5::2], fields[6::2], strict=True))), float) / 1000
@@ -66,7 +66,7 @@ def test_points_inside_the_lasso_are_selected(head: Page, space: Corpus) -> None
 
 
 def paled(plain: np.ndarray, panel: np.ndarray) -> int:
-    """How many values of a panel's pixels have changed, wherever they are."""
+    """Number of pixel values that differ between two panels, at any place."""
     counts = [np.bincount(shown.ravel(), minlength=256) for shown in (plain, panel)]
     return int(np.abs(counts[0] - counts[1]).sum())
 
@@ -97,7 +97,7 @@ def stands_out_in_all_heads(visit: Visit, space_server: str, boxed: Page) -> Non
 
 
 def describes_the_points(boxed: Page, space: Corpus) -> None:
-    """In the tab. Numbers: `test_selection_summary.py`."""
+    """The tab describes the selected points; for its numbers see `test_selection_summary.py`."""
     selected = within_the_region(boxed, space)
     counted(boxed, selected)
     tab = boxed.get_by_role("tabpanel", name="Selection")

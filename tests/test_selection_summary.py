@@ -22,7 +22,7 @@ def drawn(two_views: Corpus) -> HeadTokens:
 
 @pytest.fixture
 def selected(drawn: HeadTokens) -> np.ndarray:
-    """Keys of [CLS] and words near the start."""
+    """Mask of the keys of [CLS] and of words near the start."""
     return mask(drawn, parse_selection({"where": "position:0..2;role:key"}, drawn.corpus, columns(drawn.corpus))[0])
 
 

@@ -1,4 +1,4 @@
-"""A stored sentence against transformers' own eager attentions, and against what the store says of it."""
+"""A stored sentence against transformers' own eager attentions, and against other numbers of the store."""
 
 from collections.abc import Callable
 from pathlib import Path

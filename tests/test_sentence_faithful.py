@@ -1,4 +1,4 @@
-"""What of a sentence comes to the screen is what transformers' own slow attention has: the embedded model, real text."""
+"""Weights on screen equal those of transformers' own slow attention: the embedded model, real text."""
 
 import gzip
 import json
@@ -49,15 +49,15 @@ TYPED = [
     ("Buffalo buffalo Buffalo buffalo buffalo buffalo Buffalo buffalo.", ""),
     *PAIRS,
 ]
-#: Of more wordpieces than the model has positions: it is cut there, and comes in windows.
+#: A text of more wordpieces than the model has positions, which is cut and sent in windows.
 CUT, WINDOW = (6 * LONG, ""), 128
 #: A sentence of the corpus by its number, or texts.
 ALL = [*STORED, *TYPED]
-#: Pairs and sentences in which something is left, whatever is hidden.
+#: Pairs and sentences in which some tokens are left under every filter.
 LEFT = [0, TYPED[5], *PAIRS[:2]]
 WEIGHED = ("attention", "norm")
 PARTS = ("all", "aa", "ab", "ba", "bb")
-#: As the link has them; without `renormalize` rows of these sum to 1 because nothing is left out.
+#: Fields of a link; without `renormalize` the rows sum to 1, as nothing is left out.
 WHOLE = [{}, {"words": "1"}, {"rollout": "1"}, {"words": "1", "rollout": "1"}]
 
 Source = int | tuple[str, str]
@@ -71,7 +71,7 @@ def corpus(default_store: str) -> Corpus:
 
 @pytest.fixture(scope="module")
 def fetch(default_store: str, corpus: Corpus) -> Fetch:
-    """The bytes that a browser has after it unpacked what came."""
+    """A function that gives the unpacked bytes of an answer, as a browser has them."""
     client = create_app(ServedStore(default_store)).server.test_client()
     return lambda source, rest, **options: _unpacked(client, _url(corpus, source, rest, options))
 
@@ -145,7 +145,7 @@ def test_the_steps_of_a_neuron_view_lead_to_the_weights_of_transformers(
 
 
 def follow(steps: dict[str, Any], weights: np.ndarray) -> None:
-    """Every number follows from those before it, as far as six digits say; the last are the weights (key,)."""
+    """Assert that every step follows from the steps before it, within six digits; the last step are the weights (key,)."""
     keys, products, dots, logits, shares = (
         np.array([key[name] for key in steps["keys"]]) for name in ("key", "product", "dot", "logit", "weight")
     )
@@ -157,7 +157,7 @@ def follow(steps: dict[str, Any], weights: np.ndarray) -> None:
 
 
 def assert_rows_sum_to_1(content: bytes) -> None:
-    """As far as 16 bits a weight say."""
+    """Assert that all rows sum to 1, within the 16 bits of a weight."""
     weights = on_screen(content)
     assert weights.size
     np.testing.assert_allclose(weights.sum(axis=-1), 1, rtol=0, atol=0.51 / 65_535 * weights.shape[-1] + 1e-6)

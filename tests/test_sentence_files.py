@@ -1,4 +1,4 @@
-"""Numbers of a sentence as files: every row of a CSV against the sentence it is of."""
+"""Numbers of a sentence as files: every row of a CSV against its sentence."""
 
 import numpy as np
 import pytest

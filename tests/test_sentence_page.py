@@ -16,7 +16,7 @@ LAYER = 1
 
 @pytest.fixture
 def pattern(tiny_corpus: Corpus) -> np.ndarray:
-    """(layer, head, query, key)."""
+    """Pattern of the shown sentence: (layer, head, query, key)."""
     return tiny_corpus.pattern(SENTENCE).values
 
 
@@ -31,7 +31,7 @@ def turn(page: Page, switch: str) -> None:
 
 
 def came(page: Page, wanted: str) -> None:
-    """Wait until the weights shown are those that were asked for."""
+    """Wait until the page shows weights whose address matches `wanted`."""
     expect(page.locator(ROOT)).to_have_attribute("data-drawn", re.compile(wanted))
 
 
@@ -59,7 +59,7 @@ def test_lines_are_those_of_the_chosen_layer_heads_tokens_and_least_weight(
         control.select_text()  # a reader types over it: an empty control gets its default back
         with followed(page):
             page.keyboard.type(typed[0])
-        has_lines(page, pattern[LAYER, 1, 2], least=0)  # who writes slowly is answered amid the number
+        has_lines(page, pattern[LAYER, 1, 2], least=0)  # a slow typist gets an answer in the middle of the number
         page.keyboard.type(typed[1:])
         expect(page).to_have_url(re.compile(rf"least={least}(&|$)"))
         has_lines(page, pattern[LAYER, 1, 2], least=least)
@@ -85,7 +85,7 @@ def test_tokens_are_hidden_by_a_double_click_or_a_button_and_shown_again_by_thei
 
 
 def test_every_control_of_the_weights_asks_for_its_own(page: Page, pattern: np.ndarray) -> None:
-    """Which numbers the server answers with: `test_pattern.py`."""
+    """The numbers of the server's answers are in `test_pattern.py`."""
     left = pattern[LAYER, :, 1:-1, 1:-1]
     open_controls(page)
     turn(page, "hide special tokens")
@@ -197,7 +197,7 @@ def shown_by_keyboard(page: Page) -> Page:
 
 
 def tab_to(page: Page, condition: str) -> None:
-    """Press Tab until the keyboard is there."""
+    """Press Tab until the focused element meets the condition."""
     for _ in range(60):
         if page.evaluate(condition):
             return
@@ -205,10 +205,10 @@ def tab_to(page: Page, condition: str) -> None:
     raise AssertionError(f"No Tab leads to where {condition}")
 
 
-#: Whatever stands on the page.
+#: Boxes of all elements of the page.
 BOXES = """() => [...document.querySelectorAll("h1, h2, .control-row > *, .marked-pairs, .control-group, .how-to-read, .token, .head-view, .ranking, .found")]
   .map((element) => JSON.stringify(element.getBoundingClientRect()))"""
-#: Notes what a browser says of the layout.
+#: Notes the layout shifts that the browser reports.
 WATCH = """() => {
   window.shifts = [];
   new PerformanceObserver((list) => window.shifts.push(...list.getEntries().map(({ value }) => value)))
@@ -241,7 +241,7 @@ def test_selecting_ranks_the_heads_and_clearing_moves_nothing(
 
 
 def ranked(weights: np.ndarray) -> list[tuple[str, str]]:
-    """Heads by what a query gives a key (layer, head), the largest first: name, weight."""
+    """Name and weight of heads by the weight of a query on a key (layer, head), the largest first."""
     order = np.argsort(-weights, axis=None).tolist()
     return [(f"L{at // 2} H{at % 2}", f"{100 * weights.ravel()[at]:.1f}%") for at in order]
 

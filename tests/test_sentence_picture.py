@@ -1,4 +1,4 @@
-"""What is chosen of a sentence is what is ranked, hidden, drawn, named and saved."""
+"""Page Sentence ranks, hides, draws, names and saves the tokens and heads that its link chooses."""
 
 import json
 import re
@@ -32,7 +32,7 @@ PAIR = "text=The+zany+film&second=was+good"
 
 
 class OnePair:
-    """Takes every text for the same pair."""
+    """A stand-in for an encoder, which gives the same pair for every text."""
 
     def encode(self, corpus: Corpus, text: str, second: str, has_left: Callable[[], bool]) -> Sentence:
         assert (text, second, corpus.heads) == ("The zany film", "was good", 2)
@@ -52,22 +52,22 @@ Go = Callable[[str], Context]
 
 @pytest.fixture
 def go(served_store: ServedStore) -> Go:
-    """A place on page Sentence."""
+    """A function that gives the context of a query string on page Sentence."""
     return lambda query: resolve(served_store, "/sentence", f"?{query}")
 
 
 def written(content: object) -> str:
-    """The components as JSON."""
+    """The JSON of components."""
     return json.dumps(content, cls=PlotlyJSONEncoder, ensure_ascii=False)
 
 
 def row_of(context: Context) -> list[Component]:
-    """The controls of the row."""
+    """The controls in the row of a page."""
     return main_controls(context.state, context.corpus.layers, context.corpus.heads)
 
 
 def controls_on(context: Context) -> list[object]:
-    """The row, and what its button opens."""
+    """The row of controls, and the controls that its button opens."""
     return [*row_of(context), more_groups(context.state, None, filters_of(context))]
 
 
@@ -92,7 +92,7 @@ def link_with(content: object, field: str) -> dict[str, list[str]]:
 
 
 def csv_of(context: Context) -> tuple[str, str]:
-    """What the file of the page is said to be, and its URL."""
+    """Description and URL of the page's CSV file."""
     file = sentence_picture(read_shown(context))["csv"]
     return file["content"], file["url"]
 
@@ -150,7 +150,7 @@ def test_the_key_of_a_pair_is_found_among_the_shown_keys(go: Go, query: str, tow
 
 
 def controls_of(group: html.Fieldset) -> list[Component]:
-    """What stands in a group below its title."""
+    """The controls of a group below its title."""
     _, controls = group.children
     return list(controls.children)
 

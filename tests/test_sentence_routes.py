@@ -1,4 +1,4 @@
-"""What the server answers about one sentence: bytes decoded by hand, numbers, and what it refuses."""
+"""Answers of the server about one sentence: bytes decoded by hand, numbers, and refusals."""
 
 import re
 import struct

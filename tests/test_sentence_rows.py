@@ -8,12 +8,12 @@ from hypothesis.extra.numpy import arrays
 
 from store.kernels.intervals import as_float32, order_rows
 
-#: The bits of any numbers in float16.
+#: Arrays of the bits of any float16 numbers.
 BITS = arrays(np.uint16, (2, 5), elements=st.integers(0, 0xFFFF))
 
 
 def by_hand(values: np.ndarray, rows: np.ndarray, sentence: np.ndarray) -> np.ndarray:
-    """Mean over these rows in each sentence that has any row, 0 where it has none of these: (..., sentence)."""
+    """Mean over the chosen rows of each sentence with a row, 0 where none is chosen: (..., sentence)."""
     chosen = [rows & (sentence == number) for number in np.unique(sentence)]
     means = [values[..., own].mean(axis=-1) if own.any() else np.zeros(values.shape[:-1]) for own in chosen]
     return np.stack(means, axis=-1)

@@ -1,4 +1,4 @@
-"""The views of a sentence in a browser, on weights that are known: what all have in common, and those that are not of lines."""
+"""The views of a sentence in a browser, on known weights: the common parts of all views, and the views without lines."""
 
 import json
 from collections.abc import Callable

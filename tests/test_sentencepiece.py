@@ -1,4 +1,4 @@
-"""What a wordpiece is comes from the tokenizer: the same facts of SentencePiece as of BERT's own wordpieces."""
+"""Kinds of wordpieces come from the tokenizer: SentencePiece gives the same facts as BERT's own wordpieces."""
 
 import unicodedata
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A store of a model with a SentencePiece tokenizer, and one of texts with special tokens: what pages and words make of them."""
+"""A store of a model with a SentencePiece tokenizer, and one of texts with special tokens: their pages and words."""
 
 from functools import partial
 from pathlib import Path
@@ -37,7 +37,7 @@ def pieces_corpus(pieces_store: str) -> store.Corpus:
 
 @pytest.fixture(scope="module")
 def marked_store(ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Of sentences of which three have a special token in their text."""
+    """A store of sentences of which three have a special token in their text."""
 
     def make(place: Path) -> None:
         data = tmp_path_factory.mktemp("marked") / "marked.csv"
@@ -118,7 +118,7 @@ def test_a_special_token_is_hidden_with_the_others(marked_store: str) -> None:
 
 
 def test_a_special_token_is_no_query_of_words(marked_store: str) -> None:
-    """In `[PAD] bad acting` the words are two, not three."""
+    """The text `[PAD] bad acting` has two words, not three."""
     corpus = store.open_corpus(marked_store)
     rows = corpus.sentence_rows(sentence_with(corpus, "[PAD] bad acting"))
     flags, words = corpus.tokens.token_flags.values[rows], corpus.tokens.word_index.values[rows]

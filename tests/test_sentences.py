@@ -59,7 +59,7 @@ def test_sentences_are_never_empty_or_padded_with_space(review: str) -> None:
 
 
 def test_a_paragraph_is_split_in_parts_as_it_is_whole() -> None:
-    """ "2." and "Mr." are read by their neighbours, also where a part begins."""
+    """The neighbours of "2." and "Mr." decide whether a sentence ends, also where a part begins."""
     paragraph = " ".join(
         f"{number}. Mr. Wayne acts in {number}. It was {'very ' * (number % 7)}bad!" for number in range(90)
     )
@@ -69,7 +69,7 @@ def test_a_paragraph_is_split_in_parts_as_it_is_whole() -> None:
 
 
 def test_many_spaces_take_no_longer_than_many_letters() -> None:
-    """A pattern that tries every one of them takes hours."""
+    """A pattern that starts at each space would take hours."""
     assert list(split_text(f"a{' ' * 100_000}b")) == ["a b"]
 
 
@@ -127,7 +127,7 @@ def test_the_smallest_of_more_sentences_than_are_kept_at_once_are_still_exact() 
 
 
 def test_memory_grows_with_the_count_and_not_with_the_data() -> None:
-    """Sentences are made one by one, the smallest last; those that were dropped must not be alive any more."""
+    """Sentences are made one by one, the smallest last; dropped sentences must be free."""
     alive: weakref.WeakSet[Sentence] = weakref.WeakSet()
     counts: list[int] = []
 

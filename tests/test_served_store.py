@@ -23,7 +23,7 @@ Grow = Callable[[str], None]
 
 @pytest.fixture(scope="module")
 def grow(few_store: str, ingest: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Grow:
-    """Puts the files into a copy of the store that an ingest of 20 sentences would."""
+    """A function that puts the files of an ingest of 20 sentences into a copy of the store."""
     place = shutil.copytree(few_store, tmp_path_factory.mktemp("grown") / "store")
     ingest(place, sentences=20)
     return partial(_copy_into, place)

@@ -1,4 +1,4 @@
-"""What we use of Dash, waitress and gunicorn beyond their documentation: where a new release changes it, a test here fails."""
+"""Undocumented parts of Dash, waitress and gunicorn that we use: a test fails where a new release changes them."""
 
 from inspect import getsource, signature
 
@@ -22,7 +22,7 @@ from dashboard.web.security import CALLBACKS
 
 @pytest.fixture
 def app() -> Dash:
-    """Three callbacks: with one output, with several, and one that runs in the browser."""
+    """An application with three callbacks: with one output, with several, and in the browser."""
     app = Dash(__name__)
     app.layout = html.Div([dcc.Input(id="text"), html.Div(id="one"), html.Div(id="two"), html.Div(id="three")])
     app.callback(Output("one", "children"), Input("text", "value"), State({"kind": ALL}, "value"))(lambda *_: "")

@@ -1,4 +1,4 @@
-"""Which blocks share a commit: the lists of blocks that commits write grow with the blocks, not with their square."""
+"""Blocks that share a commit: the lists of blocks that commits write grow with the blocks, not with their square."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""`store.repository.files`: who has a lock, and that it ends with its process; files that are written whole or not at all."""
+"""`store.repository.files`: owners of a lock, which ends with its process, and files that are written whole or not at all."""
 
 import errno
 import os
@@ -14,7 +14,7 @@ import pytest
 from store.repository.files import new_file, remove_lock, replace_file, take_lock
 
 ROOT = Path(__file__).parents[1]
-#: Takes the lock beside a folder, says so, and keeps it.
+#: A script that takes the lock beside a folder, prints that it has it, and keeps it.
 KEEPS_IT = (
     "import sys, time\nfrom pathlib import Path\nfrom store.repository.files import take_lock\n"
     "lock = take_lock(Path(sys.argv[1]))\nprint(lock is not None, flush=True)\ntime.sleep(60)"
@@ -53,7 +53,7 @@ def test_two_paths_of_a_folder_share_its_lock(tmp_path: Path) -> None:
 
 
 def test_the_working_directory_can_be_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its path has no name."""
+    """The path `.` has no name."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     lock = take_lock(Path("."))

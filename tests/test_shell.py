@@ -25,7 +25,7 @@ def test_page_store_tells_where_every_number_comes_from(client: FlaskClient, tin
 
 
 def is_closed_each_way(page: Page) -> None:
-    """The pages are a drawer: it says which one is open, and Escape, a click beside it and its button close it."""
+    """The drawer of pages marks the open page; Escape, a click beside the drawer and its button close it."""
     drawer, button = page.get_by_role("dialog", name="Pages"), page.get_by_role("button", name="Open the pages")
     closings: list[Callable[[], None]] = [
         lambda: page.keyboard.press("Escape"),
@@ -72,7 +72,7 @@ def test_a_publication_waits_until_its_reader_asks_for_it_in_the_header_or_in_th
         narrow.get_by_role("dialog", name="Pages").get_by_role("link", name="Open the newest").click()
         expect(narrow.get_by_text(f"all {open_corpus(few).n_tokens:,} tokens.")).to_be_visible()
         for open_one in (page, narrow):
-            open_one.close()  # before its server: an open page asks it every few seconds
+            open_one.close()  # before its server, which an open page asks every few seconds
 
 
 def test_one_of_several_models_can_be_chosen(open_page: Open, three_server: str) -> None:
@@ -136,7 +136,7 @@ def test_a_page_that_fails_says_so_once_and_one_whose_picture_fails_keeps_its_co
 
     monkeypatch.setitem(TOPICS, "heads", replace(TOPICS["heads"], layout=read_then_draw(fail, fail)))
     monkeypatch.setitem(TOPICS, "head", replace(TOPICS["head"], picture=fail))
-    page = open_page(f"{tiny_server}/heads?q=fails")  # links that no page was cached for
+    page = open_page(f"{tiny_server}/heads?q=fails")  # a link without a cached page
     expect(page.locator("#above .problem")).to_contain_text("The store is gone. Ingest again.")
     expect(page.locator(".problem:visible")).to_have_count(1)
     turned_to(page, f"{tiny_server}/head?layer=1&head=0&q=fails")

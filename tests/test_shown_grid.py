@@ -1,4 +1,4 @@
-"""The difference of two models, each on its own corpus and over its own part of it."""
+"""The difference of two models, each on its own corpus and part."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from tests.tiny_models import save_model
 
 @pytest.fixture(scope="module")
 def served_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest, genre_data: Path) -> ServedStore:
-    """A model on few sentences without columns, and then, as the one shown, another on more and with genres."""
+    """A store of two models: one on few sentences without columns; the shown one on more sentences, with genres."""
     folder = tmp_path_factory.mktemp("two_corpora")
     ingest(folder / "store", sentences=5, model=save_model(folder / "first-bert", seed=3))
     return ServedStore(

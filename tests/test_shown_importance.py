@@ -1,4 +1,4 @@
-"""What a head is worth to the model, on its page."""
+"""Importance of a head for its model, on the page of the head."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ IMPORTANCE = xr.Dataset(
 
 
 def worth(store: str, computed: xr.Dataset) -> list[Any]:
-    """What is said of head 1 of layer 0 where the store has this importance."""
+    """The page's content on head 1 of layer 0 where the store has this importance."""
     corpus = open_corpus(store)
     corpus.importance = computed
     read = read_importance(corpus, None)
@@ -46,6 +46,6 @@ def test_head_importance_is_empty_where_it_was_not_computed(tiny_store: str) -> 
 def test_the_info_says_that_a_classifier_is_worse_than_a_guess(
     kind: str, loss: float, warns: bool, tiny_store: str
 ) -> None:
-    """Between two labels, ln 2."""
+    """A guess between two labels has a loss of ln 2."""
     title, _ = worth(tiny_store, IMPORTANCE.assign_attrs(kind=kind, loss=loss))
     assert ("worse than that of a guess (0.693)" in str(title)) is warns

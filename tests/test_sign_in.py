@@ -1,4 +1,4 @@
-"""Signing in with a password: sessions, roles, links to return to, pages of other sites, logs."""
+"""Signing in with a password: sessions, roles, the return to a link, pages of other sites, logs."""
 
 import json
 import logging
@@ -211,7 +211,7 @@ OWN_SITE = [
 @pytest.mark.parametrize("path", ["/data/page", "/login", "/logout", "/_dash-update-component"])
 @pytest.mark.parametrize("headers", OTHER_SITES)
 def test_a_page_of_another_site_changes_nothing(headers: dict[str, str], path: str, client: FlaskClient) -> None:
-    """Also where nobody signs in: the fixture's server lets anybody in."""
+    """The rule holds also where nobody signs in: the fixture's server admits anybody."""
     response = client.post(path, headers=headers)
     assert response.status_code == 403
     assert "another site" in response.text

@@ -26,7 +26,7 @@ def address(tiny_store: str, folder: Path) -> Iterator[str]:
 
 @pytest.fixture
 def page_of(chromium: Browser) -> Iterator[Callable[..., Page]]:
-    """A page of a browser in which nobody has signed in; it fails on an error but that of a refusal."""
+    """A function that opens a page in a browser where nobody has signed in; errors but refusals fail the test."""
     errors: list[str] = []
     contexts = []
 
@@ -62,7 +62,7 @@ def test_everybody_can_sign_in_and_a_session_goes_from_there_to_its_end(
     expect(page.get_by_role("heading", level=1)).to_contain_text("Statistics")
     assert page.url == f"{address}/statistics?statistic=to_sep"
     expect(page.get_by_title("Signed in as ada").first).to_have_text("ada, author")
-    expect(page.locator(".js-plotly-plot").first).to_be_visible()  # a script on its way would be refused
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()  # a script that is still loading would be refused
     makes_a_token(page)
     page.go_back()
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
@@ -93,7 +93,7 @@ def makes_a_token(page: Page) -> None:
 
 
 def everybody_can_sign_in(page: Page) -> None:
-    """By the keyboard, in a narrow window, in light and dark."""
+    """Sign in by the keyboard, in a narrow window, in light and dark."""
     expect(page.get_by_label("Name")).to_be_focused()
     assert page.evaluate("document.documentElement.scrollWidth") == 360
     sign_in(page, "wrong")

@@ -1,4 +1,4 @@
-"""Files that are something other than their name says: the message names what they are, and what to do."""
+"""Files of another kind than their name says: the message names the kind, and a remedy."""
 
 import bz2
 import gzip
@@ -17,7 +17,7 @@ from ingest.text.lines import read_lines
 from ingest.text.table import read_table
 
 TABLE = pa.table({"text": ["A film."], "label": ["positive"]})
-#: Texts that begin as files of another kind do.
+#: Texts that begin like files of another kind.
 WORDS = ["BZh", "BZh9 is a name.", "PAR1", "PAR1 and a line\nthat ends in PAR1", "ARROW1 flew.", "%PDF-files are long."]
 PAGE = b"\n<!DOCTYPE HTML>\n<html><title>Sign in</title>"
 

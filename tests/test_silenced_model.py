@@ -65,7 +65,7 @@ def reference_model(folder: Path, kind: str) -> Any:
 
 
 def reference_loss(model: Any, kind: str, task: ImportanceTask) -> float:
-    """Sentence by sentence, without padding, with the loss that transformers computes."""
+    """Loss by transformers, sentence by sentence, without padding."""
     total = 0.0
     stops = np.cumsum(task.block.lengths)
     for number, (stop, size) in enumerate(zip(stops, task.block.lengths, strict=True)):
@@ -82,7 +82,7 @@ def _columns(task: ImportanceTask) -> tuple[np.ndarray, np.ndarray]:
 
 
 def without_columns(model: Any, layer: int, head: int) -> Any:
-    """The columns of the output projection that read this head are 0."""
+    """The model with zeros in the columns of the output projection that read this head."""
     with torch.no_grad():
         dense = model.bert.encoder.layer[layer].attention.output.dense
         dense.weight[:, head * CHANNELS : (head + 1) * CHANNELS] = 0
@@ -99,7 +99,7 @@ def test_the_loss_of_the_whole_model_is_that_of_transformers(
 
 
 class OnAppleGpu:
-    """A tensor of a device without float64."""
+    """A tensor on a device without float64."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self._tensor = tensor
@@ -189,7 +189,7 @@ def test_a_checkpoint_is_judged_by_the_head_it_has(
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Callable[[Path, bool], Path]:
-    """A copy of a checkpoint, its weights in the old form if asked."""
+    """A function that copies a checkpoint, with weights in the old form if asked."""
 
     def saved(folder: Path, safe: bool) -> Path:
         for file in folder.iterdir():

@@ -1,4 +1,4 @@
-"""Best heads by silver annotation beside those by gold."""
+"""Best heads by silver annotation beside best heads by gold."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ OBJ = Agreement("dobj", (200, 150), (Cell("forward", 0, 1), Cell("backward", 0, 
 
 
 def relations(pairs: dict[str, int], best: int) -> xr.Dataset:
-    """Of one layer with two heads, of which one is the best at everything on the first half."""
+    """Relations of one layer with two heads; head `best` is the best at all relations on the first half."""
     dims = ("relation", "direction", "layer", "head")
     chosen = np.zeros((len(pairs), len(DIRECTIONS), 1, 2))
     chosen[:, 0, :, best] = 0.9

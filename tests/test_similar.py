@@ -1,4 +1,4 @@
-"""The tokens most similar to a clicked one, and what they have in common, against counts one by one."""
+"""The tokens most similar to a clicked one, and their common features, against counts one by one."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""Amounts, ranges, empty searches and legends: what a page says of them."""
+"""Texts of pages on amounts, ranges, empty searches and legends."""
 
 import re
 from pathlib import Path
@@ -208,7 +208,7 @@ def test_a_rollout_is_no_head(served_store: ServedStore, query: str, names: list
 
 
 def test_the_mean_by_position_has_the_scale_of_the_sentences_matrix() -> None:
-    """As `weights.mjs`: the share of the way along the colours is the root of the weight."""
+    """In `weights.mjs` the place in the colour scale is the root of the weight."""
     weights, colours = zip(*SHADES, strict=True)
     np.testing.assert_allclose(np.sqrt(weights), np.linspace(0, 1, len(weights)))
     assert colours[0] == PALETTE["light"]["panel"]
@@ -219,7 +219,7 @@ def test_the_mean_by_position_has_the_scale_of_the_sentences_matrix() -> None:
 
 
 def cells(row: html.Tr) -> list[bool]:
-    """Whether each cell is aligned as a number is."""
+    """Whether each cell is aligned like a number."""
     return [cell.className == "number" if hasattr(cell, "className") else False for cell in row.children]
 
 

@@ -1,4 +1,4 @@
-"""The structure of a picture: what pages send is what the modules of the canvas read."""
+"""The structure of a picture: pages send the fields that the modules of the canvas read."""
 
 import re
 from dataclasses import fields
@@ -16,7 +16,7 @@ SOURCES = {
     for folder in ("canvas", "web")
     for path in sorted((ASSETS / folder).glob("*.mjs"))
 }
-#: Reads of a picture: `picture.points`, and `const { points, mask } = panels.picture`.
+#: Patterns of reads of a picture: `picture.points`, and `const { points, mask } = panels.picture`.
 MEMBER = re.compile(r"\bpicture\??\.(\w+)")
 UNPACKED = re.compile(r"(?:const|let) \{([^{}]*)\} = (?:\w+\.)*picture\b(?!\.)")
 TEXT = "\n".join(SOURCES.values())

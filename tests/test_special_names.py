@@ -1,4 +1,4 @@
-"""What pages call the tokens before and after a text, and what they leave out where there are none."""
+"""Names on pages for the special tokens around a text, and texts that are left out where a tokenizer has none."""
 
 import json
 
@@ -10,7 +10,7 @@ from dashboard.ui.markup import condensed
 from dashboard.ui.small_pictures import bar_legend, share_bar
 from dashboard.web.special_names import in_names, renamed
 
-#: Text of the code -> that of a tokenizer with `<s>` and `</s>`, and of one that puts nothing around a text.
+#: Text in the code -> text with a tokenizer that has `<s>` and `</s>`, and with one that puts nothing around a text.
 TEXTS = {
     "attention to [CLS]": ("attention to <s>", "attention to the first token"),
     "[CLS] only": ("<s> only", "First token only"),

@@ -1,4 +1,4 @@
-"""Reviews split in several processes, or those alone that an index names, give the sentences that all give in one."""
+"""Reviews split in several processes, or only those that an index names, give the sentences of all reviews in one process."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -30,10 +30,10 @@ from ingest.text.sentences import (
 )
 from ingest.text.table import Table
 
-#: Of two to four sentences each; some texts come again.
+#: Texts of two to four sentences each; some texts are repeated.
 TEXTS = ["It rained. " + f"The film number {number % 70} was long. " * (1 + number % 3) for number in range(100)]
 SAMPLE = SampleSize(40, one_each, likely=40, seed=3)
-#: More parts than are in memory at a time.
+#: A sample with more parts than are in memory at a time.
 IN_PARTS = replace(SAMPLE, part_characters=300)
 Smallest = Callable[..., list[Sentence]]
 
@@ -47,7 +47,7 @@ REVIEWS = reviews_of(TEXTS)
 
 @dataclass(frozen=True)
 class NotedReviews(Reviews):
-    """Reviews that note which of them are read."""
+    """Reviews that note the reviews that are read."""
 
     documents: list[int] = field(default_factory=list)
 
@@ -58,13 +58,13 @@ class NotedReviews(Reviews):
 
 @pytest.fixture
 def documents() -> list[int]:
-    """The reviews that were split, or read to be."""
+    """Numbers of the reviews that `smallest` splits, or reads in order to split them."""
     return []
 
 
 @pytest.fixture
 def smallest(tmp_path: Path, documents: list[int]) -> Smallest:
-    """Takes a sample of reviews; all samples of a test have one index."""
+    """A function that takes a sample of reviews; all samples of a test have one index."""
 
     def smallest(
         reviews: Reviews,
@@ -119,7 +119,7 @@ def test_no_reviews_give_no_sentences(smallest: Smallest) -> None:
 
 @pytest.fixture
 def indexed(smallest: Smallest, documents: list[int]) -> list[int]:
-    """The reviews that are split from now on, after an index of all was written."""
+    """Numbers of the reviews that are split after an index of all reviews was written."""
     smallest(REVIEWS, IN_PARTS)
     documents.clear()
     return documents

@@ -72,7 +72,7 @@ def test_no_script_of_the_browser_repeats_a_default_a_bound_or_cleared_fields(pa
 
 
 def a_link() -> st.SearchStrategy[str]:
-    """A query string with some fields of the table, with plausible values and others."""
+    """Query strings with some fields of the table, with plausible and other values."""
     plausible = sorted(
         {str(word) for field in FIELDS.values() if isinstance(field.bounds, tuple) for word in field.bounds}
     )
@@ -84,7 +84,7 @@ def a_link() -> st.SearchStrategy[str]:
 
 
 def is_within(name: str, value: object, bounds: Bounds) -> bool:
-    """Whether a value is one that its field may hold."""
+    """Whether the field may hold the value."""
     field = FIELDS[name]
     allowed = bounds[field.bounds] if isinstance(field.bounds, Of) else field.bounds
     if value is None or value == DEFAULTS[name]:
@@ -101,7 +101,7 @@ def is_within(name: str, value: object, bounds: Bounds) -> bool:
 
 
 def bounds_at(context: Context) -> Bounds:
-    """The bounds of a context, those of its feature points too."""
+    """The bounds of all fields at a context, with those of its feature points."""
     features = context.corpus.features(context.state.material or context.corpus.token_sets[0])
     own = feature_bounds(context.corpus, features, context.state.vectors)
     return {**bounds_of(context.snapshot, context.corpus, context.state.page), **own}

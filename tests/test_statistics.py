@@ -32,9 +32,9 @@ from tests import definitions
 
 LIBRARIES = pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
 
-#: [CLS] . [SEP]
+#: Flags of [CLS] . [SEP].
 FLAGS = np.array([CLS, PUNCTUATION, SEP], np.uint8)
-#: ||f(x)|| of the three.
+#: ||f(x)|| of the three tokens.
 NORM = np.array([[2.0, 1.0, 0.5]])
 PATTERN = np.array([[[0.5, 0.3, 0.2], [0.1, 0.6, 0.3], [0.96, 0.04, 0.0]]])
 BY_HAND = {
@@ -61,7 +61,7 @@ BY_HAND = {
 def statistic(
     name: str, pattern: np.ndarray, flags: np.ndarray, real: np.ndarray, make: Any, norm: np.ndarray | None = None
 ) -> np.ndarray:
-    """One statistic of the only head: (token); all norms are 1 unless given."""
+    """A statistic of the only head (token,); all norms are 1 unless given."""
     norms = np.ones((1, len(flags))) if norm is None else norm
     computed = token_statistics(make(pattern), make(flags), make(real), make(norms))
     return np.asarray(computed)[list(STATISTICS).index(name), 0]
@@ -77,7 +77,7 @@ def test_statistic_of_three_tokens_is_what_one_gets_by_hand(name: str, make: Any
 @LIBRARIES
 @pytest.mark.parametrize("name", list(STATISTICS))
 def test_padding_is_never_counted(name: str, make: Any) -> None:
-    """The same sentence with two tokens of padding, whose own rows attend to real tokens as BERT's do."""
+    """Two tokens of padding follow the sentence; their rows attend to real tokens, as in BERT."""
     pattern = np.zeros((1, 5, 5))
     pattern[:, :3, :3], pattern[:, 3:, :3] = PATTERN, 1 / 3
     flags, real = np.array([*FLAGS, 0, 0], np.uint8), np.array([True, True, True, False, False])
@@ -252,7 +252,7 @@ def test_a_key_counts_as_attended_only_above_the_threshold(make: Any) -> None:
     ],
 )
 def test_rows_of_a_source_are_those_of_its_tokens(source: str, expected: list[int], make: Any) -> None:
-    """[CLS] word . ! [SEP] and a place of padding whose flags are empty, as in a batch."""
+    """The tokens are [CLS] word . ! [SEP] and a padding token with empty flags, as in a batch."""
     flags = np.array([[CLS, 0, PUNCTUATION, SYMBOL, SEP, 0]], np.uint8)
     rows = source_rows(make(flags), make(np.array([[True] * 5 + [False]])))
     np.testing.assert_array_equal(np.asarray(rows)[SOURCES.index(source), 0], np.array(expected, bool))
@@ -266,12 +266,12 @@ def patterns(sentences: int, heads: int, tokens: int) -> np.ndarray:
 
 
 def profile(pattern: np.ndarray, real: np.ndarray, make: Any) -> np.ndarray:
-    """(offset, head)."""
+    """Profile by relative position: (offset, head)."""
     return np.asarray(offset_profile(summed_pattern(make(pattern), make(real))))
 
 
 def padded(pattern: np.ndarray, tokens: int) -> tuple[np.ndarray, np.ndarray]:
-    """The same sentences with padding, whose own rows attend to real tokens as BERT's do."""
+    """The patterns with padding, whose rows attend to real tokens as in BERT, and a mask of real tokens."""
     size = pattern.shape[-1]
     wide = np.zeros((*pattern.shape[:2], tokens, tokens))
     wide[..., :size, :size], wide[..., size:, :size] = pattern, 1 / size
@@ -383,7 +383,7 @@ def test_a_long_sentence_weighs_as_much_as_a_short_one() -> None:
 def test_attention_from_separators_is_averaged_over_the_separators_of_the_sentence(
     flags: list[int], expected: float
 ) -> None:
-    """Clark's code divides by 2 however many there are."""
+    """Clark's code always divides by 2."""
     rows = source_rows(np.array([flags], np.uint8), np.ones((1, 3), bool))
     total = sum_over_sentences(np.array([2.0, 4, 6])[:, None, None], row_weights(rows)[:, 0].T)
     assert total[SOURCES.index("sep")].item() == expected
@@ -430,7 +430,7 @@ def test_heads_do_not_differ_on_sentences_of_one_token() -> None:
 
 def test_heads_that_see_no_later_token_differ_by_the_range_of_their_rows() -> None:
     means = no_attention()
-    # Queries see 1, 2 and 3 keys: in the mean ln 6 / 3 nats, 1 token away, 2 attended keys.
+    # Queries see 1, 2 and 3 keys, so the means are ln 6 / 3 nats, 1 token of distance and 2 attended keys.
     for statistic, values in {"entropy": (0, np.log(6) / 3), "distance": (0, 1), "attended_keys": (0, 2)}.items():
         means.loc["all", statistic] = [values]
     spread = spread_between_heads(means, np.array([3, 3]), [Mask(causal=True)])

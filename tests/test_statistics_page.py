@@ -26,12 +26,12 @@ FIGURES = (
 
 @pytest.fixture
 def fresh(visit: Visit, space_server: str) -> Page:
-    """A page to change, as the link of every test begins it."""
+    """A new page Statistics, which a test may change."""
     return charted(visit(f"{space_server}/statistics?statistic=to_sep"))
 
 
 def names(page: Page) -> list[str]:
-    """Heads of the table in their order."""
+    """Names of the heads in the order of the table."""
     return page.locator(".rows.heads tbody td:first-child").all_inner_texts()
 
 
@@ -39,7 +39,7 @@ def names(page: Page) -> list[str]:
 
 
 def test_what_to_show_is_chosen_and_a_filter_added_and_taken_away(fresh: Page, space: Corpus) -> None:
-    """Which numbers each choice has: `test_statistics_parts.py`."""
+    """The numbers of each choice are in `test_statistics_parts.py`."""
     page = fresh
     expect(cells(page)).to_have_text(shares(mean(space, "to_sep")))
     choose(page, "Statistic", "attention entropy")
@@ -109,7 +109,7 @@ def test_every_figure_definition_and_number_is_there_and_a_figure_and_the_table_
 
 
 def has_every_figure(page: Page, space: Corpus) -> None:
-    """How charts are saved: `test_saved_chart.py` and the charts of a head."""
+    """The page has all charts; for saved charts see also `test_saved_chart.py` and the charts of a head."""
     for figure in FIGURES:
         marks = page.locator(f"#{figure} .js-plotly-plot :is(.heatmaplayer image, .scatterlayer path, .barlayer path)")
         expect(marks.first, figure).to_be_attached()

@@ -1,4 +1,4 @@
-"""Page Statistics as it is made, without a browser: what of it is of which part, and which files it leads to."""
+"""Page Statistics without a browser: the part of the corpus behind each of its numbers, and links to files."""
 
 from base64 import b64decode
 from collections.abc import Iterator
@@ -70,13 +70,13 @@ def text(page: Page) -> str:
 
 
 def files(page: Page, name: str) -> list[dict[str, list[str]]]:
-    """What is asked for by every link to a file of this name."""
+    """Fields of every link to a file of this name."""
     links = [urlsplit(part.href) for part in parts(page) if str(getattr(part, "href", "")).startswith("/data/")]
     return [parse_qs(link.query) for link in links if link.path.endswith(f"/{name}")]
 
 
 def numbers_of(encoded: dict[str, str]) -> np.ndarray:
-    """An array in a figure that is ready for the browser."""
+    """The array behind an encoded one in a figure for the browser."""
     return np.frombuffer(b64decode(encoded["bdata"]), encoded["dtype"])
 
 
@@ -96,7 +96,7 @@ def children(part: object) -> list[object]:
 
 
 def infos(page: Page) -> dict[str, str]:
-    """The texts behind every (i), by its name."""
+    """Texts behind the (i) symbols, by the symbol's name."""
     about = [part.to_plotly_json()["props"] for part in parts(page) if getattr(part, "className", None) == "info"]
     return {properties["aria-label"]: properties["data-info"] for properties in about}
 
@@ -111,7 +111,7 @@ def cells(page: Page) -> list[str]:
 
 
 def heads(page: Page) -> list[str]:
-    """Heads of the table in their order."""
+    """Names of the heads in the order of the table."""
     return [str(part.children) for part in parts(page) if isinstance(part, dcc.Link) and "/head?" in part.href]
 
 

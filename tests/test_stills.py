@@ -1,4 +1,4 @@
-"""Stills of heat maps: what stands for a chart until plotly is there."""
+"""Stills of heat maps, which replace a chart until plotly is loaded."""
 
 import re
 from urllib.parse import unquote

@@ -1,4 +1,4 @@
-"""Page Store: settings in words, the ingest under way, the history and what changed since a snapshot."""
+"""Page Store: settings in words, the ingest under way, the history and the changes since a snapshot."""
 
 import re
 import shlex
@@ -26,7 +26,7 @@ from tests.browser import Open, serving
 from tests.test_waiting_pages import DuringAnIngest, running
 
 DEFAULTS = asdict(Settings())
-#: Every setting, as it is not by default.
+#: Every setting with a value that is not its default.
 CHANGED: dict[str, object] = {
     **dict.fromkeys(("device", "dtype", "text", "label", "annotate", "probes", "points", "mixing"), "other"),
     **dict.fromkeys(("sentences", "tokens", "batch", "importance", "max_length", "seed", "neighbors", "min_dist"), 7),
@@ -152,7 +152,7 @@ def test_a_snapshot_that_is_not_there_cannot_be_compared(three: str) -> None:
 def test_a_snapshot_is_compared_with_the_shown_one_and_a_number_opens_its_head(
     open_page: Open, three: str, three_publications: str, oldest: str
 ) -> None:
-    """What changed between the first publication and the newest."""
+    """The changes are those between the first publication and the newest."""
     page = open_page(f"{three_publications}/store")
     page.get_by_text("before it with the same contents").last.click()
     page.get_by_role("listitem").last.get_by_role("link", name="compare with now").click()
@@ -168,7 +168,7 @@ def test_a_snapshot_is_compared_with_the_shown_one_and_a_number_opens_its_head(
 
 
 def cut_corpus(tiny_store: str, share: float) -> object:
-    """What the page says above all of a corpus of which this share of sentences is cut."""
+    """The page's first text on a corpus of which this share of sentences is cut."""
     corpus = describe(open_snapshot(tiny_store)).corpora[0]
     return many_cut(replace(corpus, name="films", sentences=1000, truncated=int(1000 * share), max_length=24))
 

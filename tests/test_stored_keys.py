@@ -24,7 +24,7 @@ SHARED = 100.0
 
 @pytest.fixture(scope="module")
 def shifted_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A BERT whose keys all have the same large part."""
+    """A BERT whose keys have a large part in common."""
     folder = save_model(tmp_path_factory.mktemp("shifted") / "model")
     model = transformers.BertModel.from_pretrained(folder, add_pooling_layer=False)
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Arrays of a stored sentence, read layer by layer: equal to those of the store, and no other layer is read."""
+"""Arrays of a stored sentence, read layer by layer: equal to the store's arrays, and no other layer is read."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A store whose sentences were read from the same file in another way is not mixed with those of today."""
+"""Sentences of a store that an older version read otherwise from the same file are not mixed with today's."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +17,7 @@ OTHERWISE = r"has other sentences of \w+ than the data gives now.* Give another 
 
 
 def ingested_otherwise(ingest: Ingest, place: Path, **settings: object) -> None:
-    """Ingest by a version that read the first of the sentences in another way."""
+    """Ingest like a version that read the first of the sentences in another way."""
     now = store.open_corpus(ingest(place, **settings))
     with rewritten(place) as writer:
         group = writer.group(f"corpus/{now.attributes['corpus']}")

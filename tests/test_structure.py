@@ -1,6 +1,7 @@
-"""How the code hangs together: who imports whom, and how long things are."""
+"""Structure of the code: imports between modules, and lengths of files and functions."""
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,8 @@ from tests.structure.imports import arrows, back_arrows, circles, modules_of
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("ingest", "store", "dashboard")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+#: First words with which a text is read only by who knows the code.
+PRONOUN = re.compile(r"(Those|Th(at|is|ese)(?= (of|in|with|at)\b|[:.,])|They|Its?|As above)\b|The same\.")
 
 
 def files_of(*packages: str, kinds: tuple[str, ...] = (".py",)) -> list[Path]:
@@ -22,7 +25,7 @@ def files_of(*packages: str, kinds: tuple[str, ...] = (".py",)) -> list[Path]:
 
 
 def offenders(paths: list[Path], find: Callable[[Path], Iterable[object]]) -> dict[str, list[object]]:
-    """What is found in each file, by the file's path: one test looks at all of them."""
+    """Findings of `find` in each file, by the file's path; files without findings are left out."""
     everything = {str(path.relative_to(ROOT)): list(find(path)) for path in paths}
     return {name: offending for name, offending in everything.items() if offending}
 
@@ -47,7 +50,7 @@ def imported(tree: ast.AST) -> set[str]:
 
 
 def imported_at_once(path: Path) -> set[str]:
-    """What importing the module imports: not what stands in functions or is there for types only."""
+    """Modules that are imported with the module: without imports in functions, or for types only."""
     nodes = [node for node in parsed(path).body if not isinstance(node, Function | ast.ClassDef)]
     nodes = [node for node in nodes if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))]
     return set().union(*map(imported, nodes))
@@ -62,7 +65,7 @@ def functions(path: Path) -> Iterator[Function]:
 
 
 def code_lines(path: Path, function: Function) -> int:
-    """Lines of a function that hold code: no docstring, no comment, nothing empty."""
+    """Lines of a function that hold code: without docstring, comments and empty lines."""
     lines = path.read_text("utf-8").splitlines()
     docstring = function.body[0] if ast.get_docstring(function) is not None else None
     skipped = range(docstring.lineno, (docstring.end_lineno or 0) + 1) if docstring else range(0)
@@ -84,7 +87,7 @@ def test_every_package_has_files_to_look_at(package: str) -> None:
 
 
 def unknown_to_kernels(path: Path) -> set[str]:
-    """Modules that a kernel imports and should not: beside numpy, only the schema and other kernels, or late those that rank or test."""
+    """Modules that a kernel must not import; allowed are numpy, the schema, kernels and, within functions, modules that rank or test."""
     allowed = {"numpy", "collections", "dataclasses", "functools", "sys", "types", "typing", "unicodedata", "store"}
     at_once, every = imported_at_once(path), imported(parsed(path))
     forbidden = (packages(at_once) - allowed) | (packages(every) - allowed - {"scipy", "sklearn"})
@@ -168,7 +171,7 @@ def test_every_result_has_a_type() -> None:
 
 
 def undescribed(path: Path) -> list[str]:
-    """What is public in a module, itself included, and has no docstring."""
+    """Public names of a module, and the module itself, that have no docstring."""
     tree = parsed(path)
     classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     members = [*tree.body, *(member for node in classes for member in node.body)]
@@ -181,6 +184,18 @@ def test_everything_public_in_the_store_is_described() -> None:
     assert offenders(files_of("store"), undescribed) == {}
 
 
+def pronouns_first(path: Path) -> list[str]:
+    """First lines of docstrings and of comments of constants that begin with a pronoun in place of a noun."""
+    nodes = ast.walk(parsed(path))
+    texts = [ast.get_docstring(node) for node in nodes if isinstance(node, Function | ast.ClassDef | ast.Module)]
+    comments = re.findall(r"^ *#: (.*)", path.read_text("utf-8"), re.MULTILINE)
+    return [text.splitlines()[0] for text in [*filter(None, texts), *comments] if PRONOUN.match(text)]
+
+
+def test_a_docstring_begins_with_a_noun_or_a_verb_in_place_of_a_pronoun() -> None:
+    assert offenders(files_of(*PACKAGES, "headscape", "tests"), pronouns_first) == {}
+
+
 @pytest.mark.parametrize(
     ("find", "code"),
     [
@@ -188,6 +203,9 @@ def test_everything_public_in_the_store_is_described() -> None:
         (unknown_to_kernels, "def rank():\n    from store.repository.writer import Writer"),
         (untyped_parameters, "def rank(values): ..."),
         (undescribed, "class Rank: ..."),
+        (pronouns_first, '"""Those of a head."""'),
+        (pronouns_first, "#: That of a head.\nRANK = 1"),
+        (pronouns_first, 'def rank():\n    """As above."""'),
     ],
 )
 def test_an_offender_is_found(find: Callable[[Path], Iterable[object]], code: str, tmp_path: Path) -> None:
@@ -196,6 +214,6 @@ def test_an_offender_is_found(find: Callable[[Path], Iterable[object]], code: st
 
 
 def test_few_functions_take_the_context() -> None:
-    """Whoever holds it can go anywhere: a topic reads from it once, and what is below takes the values it needs."""
+    """A context gives access to everything: a topic reads it once, and functions below take only the values that they need."""
     taking = offenders(FILES, lambda path: [node.name for node in functions(path) if takes(node, "Context")])
     assert sum(map(len, taking.values())) < 60, taking

@@ -51,7 +51,7 @@ def test_the_rarer_direction_between_two_folders_counts_as_back(tree: Path) -> N
     for name, text in {"a/one": "import store.b.two", "a/more": "import store.b.two", "b/two": ""}.items():
         (tree / f"store/{name}.py").parent.mkdir(exist_ok=True)
         (tree / f"store/{name}.py").write_text(text)
-    assert back_arrows(arrows(modules_of(tree))) == 1  # between page and routes, which are in no folder
+    assert back_arrows(arrows(modules_of(tree))) == 1  # between page and routes, which are not in a folder
     (tree / "store/b/back.py").write_text("import store.a.one")
     assert back_arrows(arrows(modules_of(tree))) == 2
 
@@ -64,6 +64,6 @@ def test_figures_of_a_tree_are_those_counted_by_hand(tree: Path) -> None:
 
 
 def test_patches_by_dotted_string_are_counted_among_all() -> None:
-    call = "patch.setattr"  # without its bracket: this text is no patch itself
+    call = "patch.setattr"  # without its bracket, so that this text does not count as a patch
     text = f'{call}(module, "STEP", 1)\nmonkey{call}("store.corpus.STEP", 2)\n'
     assert patches(text) == (2, 1)

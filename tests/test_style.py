@@ -9,20 +9,20 @@ from dashboard.web.assets import DASHBOARD
 
 ASSETS = DASHBOARD / "assets"
 SHEETS = sorted(ASSETS.glob("*.css"))
-#: Pixels of the grid, and what is thinner than its step: lines, and texts beside marks.
+#: Step of the grid in pixels, and allowed values below it: for lines, and for texts beside marks.
 STEP, THIN = 4, ("1px", "2px")
 SCALE = re.compile(r"inherit|var\(--text-\w+\)|calc\([\d.]+ \* var\(--text-\w+\)\)")
 RADII = re.compile(r"0|50%|var\(--radius(-mark)?\)")
 
 
 def values(sheet: str, name: str) -> Iterator[str]:
-    """The values of a property and of those whose names begin with it and a hyphen, or end with it and one."""
+    """Values of a property, and of properties whose names extend its name by a hyphen and more, at either end."""
     for _, value in re.findall(rf"[\s{{;]((?:[\w]+-)?{name}(?:-[\w-]+)?)\s*:\s*([^;}}]+)", sheet):
         yield value.replace("!important", "").strip()
 
 
 def on_grid(value: str) -> bool:
-    """Negative ones place a mark over a point of a picture, and follow its size."""
+    """Whether a value is on the grid; negative values place a mark over a point of a picture, and follow its size."""
     if value in ("0", "auto", *THIN) or value.startswith("-"):
         return True
     pixels = re.fullmatch(r"(\d+)px", value)

@@ -1,4 +1,4 @@
-"""What a corpus says of itself in a notebook: sizes, what was computed and what was not, and what to call next."""
+"""Summary of a corpus in a notebook: sizes, computed and missing parts, and next calls."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a newcomer sets out to do can be done by the keyboard alone (`python -m tests.bench tasks` counts how quickly, by mouse too)."""
+"""Tasks of a newcomer by the keyboard alone (`python -m tests.bench tasks` counts keys, and clicks of a mouse)."""
 
 from collections.abc import Callable, Iterator
 
@@ -13,13 +13,13 @@ from tests.bench.tasks import compare_labels, find_head, find_least, see_attenti
 from tests.browser import Visit, listening
 from tests.client import FakeTyped
 
-#: Each step of a task is tested beside what it is of.
+#: All tests are slow: other tests check each step of a task beside its page.
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def server(tiny_store: str) -> Iterator[str]:
-    """Whatever is typed is the pair of `tests.sentences`."""
+    """The address of a server that encodes every typed text as the pair of `tests.sentences`."""
     served_store = ServedStore(tiny_store)
     served_store.put(TypedSentences, FakeTyped())  # type: ignore[arg-type]
     with listening(create_app(served_store).server) as address:
@@ -27,7 +27,7 @@ def server(tiny_store: str) -> Iterator[str]:
 
 
 def does(task: Callable[[Reader], None], reader: Callable[[Page], Reader], visit: Visit, server: str) -> None:
-    """Such a reader does it from the first page, once it is there."""
+    """Let a reader of this kind do a task, from the first page on."""
     page = visit(f"{server}/")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     task(reader(page))
@@ -46,7 +46,7 @@ def test_a_reader_finds_the_sentences_in_which_a_head_attends_to_sep_least(visit
 
 
 def test_a_reader_compares_the_reviews_of_two_labels_by_mouse(visit: Visit, server: str) -> None:
-    """By a link of the page on which the keyboard follows another one, above."""
+    """The mouse follows a link of the same page as the keyboard in the test above."""
     does(compare_labels, Mouse, visit, server)
 
 

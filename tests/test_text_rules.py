@@ -1,4 +1,4 @@
-"""Rules of the text: what each leaves to the queries of a sentence."""
+"""Rules of the text: the keys that each leaves to the queries of a sentence."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ from tests.ruled import PIECES, shuffled_sentence, written_sentence
 
 
 def keys(rule: str, query: str) -> set[str]:
-    """Pieces that a rule leaves to a piece of the written sentence."""
+    """Key pieces that a rule leaves to a query piece of the written sentence."""
     row = RULES[rule].targets(written_sentence())[PIECES.index(query)]
     return {PIECES[key] for key in np.flatnonzero(row)}
 

@@ -1,4 +1,4 @@
-"""Words of pages that puzzled people who were new to them, and that no page says again (tests/texts.py prints every text)."""
+"""Words that puzzled new readers, and that no page may have again (tests/texts.py prints every text)."""
 
 import re
 
@@ -7,7 +7,7 @@ import pytest
 from dashboard.web.served_store import ServedStore
 from tests.texts import changed, pages, sentences_before, texts_of_scripts
 
-#: What a reader had to guess, each beside what is said now.
+#: Puzzling texts, each with the text that pages have now.
 GONE = {
     "passes the threshold": "no head attends mainly to",
     "is perfect": "would be perfect",

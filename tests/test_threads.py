@@ -16,15 +16,15 @@ from ingest.heads.divergence import _of_draws
 from ingest.text.blocks import PlannedCorpus, plan
 from store.process import one_thread
 
-#: Features of a layer: with so many, two threads add the squares in another order than one.
+#: Features of a layer, so many that two threads add the squares in another order than one thread.
 FEATURES = 384
-#: Statistics, layers, heads and tokens whose products are as large.
+#: Numbers of statistics, layers, heads and tokens, with products of the same size.
 STORED = (10, 2, 12, 8192)
 
 
 @pytest.fixture
 def with_threads() -> Iterator[Callable[[int, Callable[[], Any]], Any]]:
-    """Compute with so many threads of torch and of BLAS."""
+    """A function that computes with a number of threads of torch and of BLAS."""
     before = torch.get_num_threads()
 
     def with_threads(count: int, compute: Callable[[], Any]) -> Any:

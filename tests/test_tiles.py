@@ -39,7 +39,7 @@ def _add(group: zarr.Group, name: str, compressors: tuple[object, ...]) -> None:
         compressors=compressors,
     )
     array[:2, :, :64] = np.random.default_rng(0).standard_normal((2, 6, 64))  # the other shards are never written
-    array[2, :3, 40:48] = 1.0  # and here most tiles of a shard
+    array[2, :3, 40:48] = 1.0  # most tiles of this shard are never written
 
 
 def _lazy(group: zarr.Group, name: str = "tiled") -> xr.Variable:
@@ -77,7 +77,7 @@ def test_a_row_that_is_not_there_is_refused(group: zarr.Group, row: int) -> None
 
 
 class Counting(TileReader):
-    """Counts its requests beside that for the index of a shard."""
+    """A reader that counts its requests, without those for the index of a shard."""
 
     requests = 0
 
@@ -89,7 +89,7 @@ class Counting(TileReader):
 def test_a_sentence_in_all_heads_is_read_over_the_tiles_between_in_one_request(group: zarr.Group) -> None:
     array = group["tiled"]
     assert isinstance(array, zarr.Array)
-    reader = Counting(array)  # of one layer a shard has 2 by 4 tiles: heads, then tokens
+    reader = Counting(array)  # a shard has 2 by 4 tiles of one layer: heads, then tokens
     read = reader.read((slice(0, 1), slice(0, 6), slice(9, 13)))
     np.testing.assert_array_equal(read, array[0:1, :, 9:13])
     assert reader.requests == 1

@@ -1,4 +1,4 @@
-"""What the tokens of feature points are coloured by: one code a token, the same in every panel."""
+"""Columns that colour the tokens of feature points: one code for each token, the same in every panel."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ def review(tiny_corpus: Corpus) -> Features:
 
 @dataclass(frozen=True)
 class All:
-    """All tokens of a token set, of which a column is read."""
+    """A stand-in for drawn tokens: all tokens of a token set."""
 
     tokens: None = None
 
@@ -94,7 +94,7 @@ def test_a_model_that_is_no_classifier_offers_no_prediction(sample: Features) ->
 
 @pytest.fixture
 def classified(sample: Features) -> Features:
-    """The same tokens, and a classifier that is sure of the second label in every other sentence."""
+    """The sample's tokens with a classifier that is sure of the second label in every other sentence."""
     sentences = len(np.unique(sample.tokens.sentence_index.values))
     second = np.arange(sentences) % 2
     probability = np.stack([0.9 - 0.8 * second, 0.1 + 0.8 * second], axis=-1)

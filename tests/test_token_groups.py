@@ -1,4 +1,4 @@
-"""Tokens of the corpus by their wordpiece, with a few in their sentences."""
+"""Tokens of the corpus by wordpiece, a few of them within their sentences."""
 
 from collections import Counter
 

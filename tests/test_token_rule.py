@@ -1,4 +1,4 @@
-"""A corpus that was made by an older rule for flags, and grows: its numbers are those of the rule of now."""
+"""A corpus of an older rule for flags that grows: its numbers then follow the current rule."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,7 @@ from store.repository.arrays import array_of
 from store.schema.corpus import PUNCTUATION, SYMBOL
 from tests.stores import Ingest, rewritten
 
-#: What is computed of the same numbers of the model, and of the flags.
+#: Arrays that are computed from the model's numbers, which stay the same, and from the flags.
 COMPUTED = ("token_statistic", "block_sum", "head_statistic", "layer_mixing")
 NUMBERS = ("token_flags", *COMPUTED)
 
@@ -21,7 +21,7 @@ def test_numbers_of_an_older_rule_are_computed_again(
     ingest: Ingest, plain_store: str, tmp_path: Path, read_arrays: Callable[[str], dict[str, np.ndarray]]
 ) -> None:
     older = store.open_corpus(ingest(tmp_path / "grown", sentences=26))
-    with rewritten(tmp_path / "grown") as writer:  # the older rule knew no marks
+    with rewritten(tmp_path / "grown") as writer:  # the older rule had no marks
         flags = array_of(writer.group(f"corpus/{older.attributes['corpus']}"), "token_flags")
         flags[:] = np.asarray(flags[:]) & np.uint8(0xFF - PUNCTUATION - SYMBOL)
         for name in COMPUTED:

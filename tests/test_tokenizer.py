@@ -1,4 +1,4 @@
-"""From sentences to wordpieces and what each of them is, by the tiny model's tokenizer."""
+"""From sentences to wordpieces and their flags, by the tiny model's tokenizer."""
 
 import json
 import shutil
@@ -28,7 +28,7 @@ def tokenizer(tiny_model: Path) -> Tokenizer:
 
 @pytest.fixture(scope="module")
 def own(tiny_model: Path) -> Any:
-    """The checkpoint's tokenizer as transformers has it."""
+    """The checkpoint's tokenizer, loaded by transformers."""
     return transformers.AutoTokenizer.from_pretrained(tiny_model)
 
 
@@ -190,7 +190,7 @@ def test_the_end_of_a_long_text_is_cut_whatever_side_was_saved(tiny_model: Path,
 
 
 class Measured:
-    """The library's tokenizer, with the lengths of the texts that it gets."""
+    """The library's tokenizer, which notes the lengths of the texts that it gets."""
 
     def __init__(self, of_library: Any) -> None:
         self._of_library, self.lengths = of_library, list[int]()
@@ -210,7 +210,7 @@ class MeasuringTokenizer(Tokenizer):
 
 
 def test_a_text_as_long_as_a_book_is_not_tokenized_whole(tiny_model: Path) -> None:
-    """That would take minutes and gigabytes."""
+    """Whole texts of this length would take minutes and gigabytes."""
     tokenizer = MeasuringTokenizer(tiny_model, max_length=12)
     tokenizer.tokenize(["film " * 100_000, "a" * 500_000])
     assert max(tokenizer.measured.lengths) <= 64 * 12

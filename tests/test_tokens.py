@@ -35,7 +35,7 @@ def client(tiny_store: str, access: Access) -> FlaskClient:
 
 @pytest.fixture
 def token(access: Access) -> str:
-    """Bob's, for ten days."""
+    """Bob's token for ten days."""
     return issue_token(access.state, access.users, "bob", 10)
 
 

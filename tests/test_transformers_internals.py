@@ -1,4 +1,4 @@
-"""The private parts of transformers that `ingest.finetuning.training` overrides: are they there, and called as expected?
+"""The private parts of transformers that `ingest.finetuning.training` overrides: whether they exist, and are called as expected.
 
 Where one of these fails after an update, transformers' Trainer has changed; adapt training.py, then the range in pyproject.toml.
 """
@@ -15,7 +15,7 @@ from ingest.finetuning.training import ClassifierTrainer, Order, Plan, arguments
 
 
 class Noted(Trainer):
-    """Notes the epochs that transformers' own method runs."""
+    """A trainer that notes the epochs that transformers' own method runs."""
 
     def __init__(self, *given: Any, **settings: Any) -> None:
         super().__init__(*given, **settings)
@@ -27,7 +27,7 @@ class Noted(Trainer):
 
 
 class Listening(ClassifierTrainer, Noted):
-    """The trainer, above one that notes."""
+    """The trainer of `ingest.finetuning`, on top of a trainer that notes epochs."""
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def plan(tmp_path: Path) -> Plan:
 
 @pytest.fixture
 def trainer(plan: Plan) -> Listening:
-    """Of 4 reviews, 2 a step."""
+    """A trainer on 4 reviews, 2 in each step."""
     sizes: Any = {"hidden_size": 4, "intermediate_size": 4, "num_attention_heads": 1, "num_hidden_layers": 1}
     model = BertForSequenceClassification(BertConfig(vocab_size=8, max_position_embeddings=32, **sizes))
     examples: list[Example] = [{"input_ids": [1, 2, 3 + number], "labels": number % 2} for number in range(4)]

@@ -1,12 +1,12 @@
-"""A page that the browser translates says what the page itself says, after every choice."""
+"""A page that the browser translates has the same texts as the untranslated page, after every choice."""
 
 import pytest
 from playwright.sync_api import Page
 
 from tests.browser import Open, choose, drawn, turned_to, until
 
-#: Does what translators of browsers do: each text is taken out, and an element with its translation is put into its place.
-#: What may not be translated stays. Here every translation says the same, so that a text that is left behind is seen.
+#: Imitates translators of browsers: an element with the translation replaces each text, unless it must not be translated.
+#: Here a translation equals its text, so that a text that is left behind is seen.
 TRANSLATE = """() => {
   const kept = "script, style, textarea, [translate=no]";
   function translate(text) {
@@ -33,10 +33,10 @@ TRANSLATE = """() => {
 }"""
 TEXTS = """() => [...document.querySelectorAll("header, #navigation, #page")].flatMap((part) => part.innerText.split("\\n"))
   .map((line) => line.replace(/\\s+/g, " ").trim()).filter((line) => line && !line.startsWith("Ready: ")).sort()"""
-#: What a translator may not touch, by a text of it that it would.
+#: Elements that a translator must not touch.
 DATA = "td.number, .sentence-text, .tokens .token, .panel-names span, bdi, mark"
 SETTLED = "!document.querySelector('#page[aria-busy], #page [aria-busy=true], #page .waiting')"
-#: Links one after the other: each changes what the one before has written, between its elements and beside them.
+#: Links in order: each changes texts of the link before, within its elements and beside them.
 LINKS = (
     "/head?layer=1&head=0&token=5&role=key",
     "/heads?arranged=to_sep&q=a&where=position:1..9&colour=label",
@@ -53,7 +53,7 @@ def settled(page: Page) -> Page:
 
 
 def assert_same_texts(plain: Page, translated: Page) -> None:
-    """The texts are the same once both pages have drawn all of theirs."""
+    """Assert that both pages have the same texts, once both have drawn all."""
     for _ in range(40):
         if settled(translated).evaluate(TEXTS) == settled(plain).evaluate(TEXTS):
             break

@@ -1,4 +1,4 @@
-"""The picture of a sentence's dependency tree, and what a head links in it."""
+"""The picture of a sentence's dependency tree, and the words that a head links in it."""
 
 import xml.etree.ElementTree as ElementTree
 

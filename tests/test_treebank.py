@@ -1,4 +1,4 @@
-"""Sentences of a treebank and where their words stand in the text."""
+"""Sentences of a treebank, and the places of their words in the text."""
 
 import unicodedata
 from pathlib import Path
@@ -12,7 +12,7 @@ from ingest.text.annotation import Annotation, place_of, read_treebank
 from store.schema.corpus import NO_GOVERNOR, ROOT
 from tests.complaints import INSTRUCTION
 
-#: More than Python makes a number of.
+#: More digits than Python reads as a number.
 DIGITS = "9" * 5_000
 NO_WORD, NOT_THERE = "with a governor that is no word", "whose words do not stand in the text"
 
@@ -142,11 +142,11 @@ def test_an_underscore_among_words_is_a_word() -> None:
 
 
 def test_a_rule_of_underscores_is_a_word() -> None:
-    """Such lines part the letters of English Web Treebank."""
+    """English Web Treebank has such lines between letters."""
     assert [text for text, _ in read("# text = ____", line(1, "____", 0))] == ["____"]
 
 
-# -- words that the text spells otherwise ---------------------------------------------------------------
+# -- words with another spelling in the text ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

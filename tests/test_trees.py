@@ -23,7 +23,7 @@ def total(scores: np.ndarray, governors: np.ndarray) -> float:
 
 
 def is_tree(governors: tuple[int, ...]) -> bool:
-    """One root, from which every word can be reached."""
+    """Whether the governors have one root from which every word can be reached."""
     if governors.count(ROOT_COLUMN) != 1:
         return False
     graph = networkx.DiGraph((governor, word) for word, governor in enumerate(governors, 1))

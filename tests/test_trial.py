@@ -51,7 +51,7 @@ def features(tiny_corpus: Corpus) -> Features:
 
 @pytest.fixture
 def fitted(served_store: ServedStore, fit: FakeFit) -> Context:
-    """The link of a trial that was fitted."""
+    """The context of the link of a fitted trial."""
     tried(resolve(served_store, "features", TRY), Job())
     assert fit.requests
     return resolve(served_store, "features", SHOWN)
@@ -264,7 +264,7 @@ def test_a_trial_that_nobody_fitted_is_a_sentence(client: FlaskClient, base: str
 
 
 def test_a_second_reader_is_told_to_wait_and_gets_the_same_trial(served_store: ServedStore, fit: FakeFit) -> None:
-    """Two workers of a server, which share its folder."""
+    """The two readers have different workers of a server, which share its folder."""
     other = ServedStore(served_store.url, served_store.folder)
     second_fit, name = with_fake_fit(other), new_name()
     fit.go_on.clear()

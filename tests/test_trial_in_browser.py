@@ -21,7 +21,7 @@ def fit(tiny_store: str) -> Iterator[tuple[FakeFit, ServedStore]]:
 
 @pytest.fixture
 def page(fit: tuple[FakeFit, ServedStore], open_page: Open) -> Iterator[Page]:
-    """The section of the trial."""
+    """Page Features, with its section of the trial."""
     with listening(create_app(fit[1]).server) as address:
         page = drawn(open_page(f"{address}/features?trial=60&fit=joint&neighbors=7"))
         yield page

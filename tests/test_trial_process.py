@@ -30,7 +30,7 @@ pytestmark = pytest.mark.slow
 
 
 def processes() -> list[psutil.Process]:
-    """Those that this process has started to fit a trial."""
+    """The processes that this process has started to fit a trial."""
     return [
         process
         for process in psutil.Process().children(recursive=True)
@@ -53,11 +53,11 @@ def request_of_trial(tiny_store: str, tiny_corpus: Corpus) -> Request:
 
 
 class Left(Exception):
-    """Nobody waits any more."""
+    """Raised where nobody waits for the trial any more."""
 
 
 def test_the_whole_way_from_a_link_to_the_points(tiny_store: str) -> None:
-    """As a client goes it: the button, the fit in its process, the page, the bytes of the canvas."""
+    """The steps are a client's: the button, the fit in its process, the page, the bytes of the canvas."""
     served_store = ServedStore(tiny_store)
     client = create_app(served_store).server.test_client()
     tried(resolve(served_store, "features", "trial=60&fit=joint&neighbors=5"), Job())

@@ -1,4 +1,4 @@
-"""What the server believes of a request: from trusted proxies who the client is, from all others nothing."""
+"""The client's address by headers, which the server believes from trusted proxies alone."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ OTHERS = {"X-Forwarded-Prefix": "/p", "X-Forwarded-Port": "1", "X-Forwarded-User
 
 
 def seen(trusted: AddressList, peer: str, headers: dict[str, str]) -> dict[str, Any]:
-    """What an application sees of a request from this address."""
+    """Facts of a request from this address, as an application sees them."""
     server = Flask(__name__)
 
     @server.get("/")

@@ -1,4 +1,4 @@
-"""What is counted of two models once, by many who ask at the same time."""
+"""Counts of two models, made once for many who ask at the same time."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""A sentence that a reader types behaves as one of the corpus, in a browser, whatever it holds."""
+"""A sentence that a reader types behaves like one of the corpus, in a browser, with any text."""
 
 import re
 from collections.abc import Callable
@@ -30,7 +30,7 @@ HOSTILE = "<img src=x onerror=alert(1)> <b>film</b> 👨‍👩‍👧"
 
 
 class LoadingTyped(FakeTyped):
-    """Its first sentence waits for the model."""
+    """Typed sentences of which the first waits until the model is loaded."""
 
     def __init__(self) -> None:
         self.model = Event()
@@ -52,7 +52,7 @@ def page(visit: Visit, tiny_server: str) -> Page:
 
 
 def type_text(page: Page, text: str, box: str = "Sentence A") -> Page:
-    """Type it and press Enter; returns once its weights are drawn."""
+    """Type a text and press Enter; returns the page once the weights are drawn."""
     page.get_by_role("textbox", name=box, exact=True).fill(text)
     with followed(page):
         page.keyboard.press("Enter")

@@ -1,4 +1,4 @@
-"""Parsing from attention alone (UAS): probes, baselines and controls, on sentences whose answers are known."""
+"""Parsing from attention alone (UAS): probes, baselines and controls, on sentences with known answers."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,7 +29,7 @@ MAPS = 3
 
 
 def tree(number: int, words: int) -> Tree:
-    """A random tree of so many words."""
+    """A random tree of `words` words."""
     random = np.random.default_rng(number)
     order = random.permutation(words)
     governor = np.zeros(words, np.int64)
@@ -40,7 +40,7 @@ def tree(number: int, words: int) -> Tree:
 
 
 def sentence(tree: Tree, *, knowing: int, transposed: bool = False) -> ProbeSentence:
-    """Maps of noise, of which one attends to the governor, and to [CLS] from the root."""
+    """A sentence with maps of noise; the map `knowing` attends to the governor, and from the root to [CLS]."""
     words = len(tree.governor)
     random = np.random.default_rng(100 + tree.sentence)
     attention = random.dirichlet(np.ones(words + 2), size=(MAPS, words))
@@ -66,7 +66,7 @@ def test_the_best_head_is_the_one_that_knows_the_governor(transposed: bool) -> N
 
 
 def test_a_word_without_any_weight_has_the_root_for_its_governor() -> None:
-    """As the first word of a head that sees no later word: the first map finds the root alone, the other two words more."""
+    """The case is the first word in a causal head: the first map finds the root alone, the second, transposed, two words more."""
     each = Tree(0, slice(0, 3), np.array([2, 1, 0]), np.ones(3, bool), ("a", "b", "c"))
     maps = np.array([np.zeros((3, 3)), [[0, 1, 0], [1, 0, 0], [1, 0, 0]]])
     known = ProbeSentence(

@@ -1,4 +1,4 @@
-"""Ctrl+Z goes back a step of the link, with Shift forward, on the same page; a sentence says what was undone."""
+"""Ctrl+Z goes back a step of the link, with Shift forward, on the same page; a sentence names the undone step."""
 
 import re
 

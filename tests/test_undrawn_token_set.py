@@ -1,4 +1,4 @@
-"""A token set without a picture, as readers find it while an ingest draws and after one that was stopped."""
+"""A token set without a picture, as readers find it during an ingest and after a stopped one."""
 
 import shutil
 from collections.abc import Callable
@@ -19,7 +19,7 @@ MakeContext = Callable[..., Context]
 
 @pytest.fixture
 def context_of(tiny_store: str, tmp_path: Path) -> MakeContext:
-    """A link to the page Features of a store in which some token sets are not drawn yet."""
+    """A function that gives the context of page Features in a store where some token sets are not drawn yet."""
 
     def context_of(search: str, *, undrawn: tuple[str, ...]) -> Context:
         place = str(shutil.copytree(tiny_store, tmp_path / "store"))

@@ -1,4 +1,4 @@
-"""Two models whose heads have no counterparts: nothing of one head is set beside another's."""
+"""Two models whose heads have no counterparts: pages do not set numbers of single heads side by side."""
 
 from urllib.parse import urlencode
 

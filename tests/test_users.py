@@ -21,13 +21,13 @@ def file(tmp_path: Path) -> Path:
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Exit status, output and complaint of the command, to which a password is piped."""
+    """Exit status, output and error output of the command, to which a password is piped."""
     status = main(arguments, io.StringIO(f"{PASSWORD}\n"))
     return status, *capsys.readouterr()
 
 
 class Terminal(io.StringIO):
-    """Standard input where somebody types."""
+    """Standard input that is a terminal."""
 
     def isatty(self) -> bool:
         return True

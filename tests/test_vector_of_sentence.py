@@ -1,4 +1,4 @@
-"""Whose words make the vector of a sentence, and why two sentences are alike, against transformers' model and loops in float64."""
+"""Words that make up the vector of a sentence, and likeness of two sentences, against transformers and loops in float64."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -35,12 +35,12 @@ FIRST, SECOND = "the film was good", "a bad movie"
 
 @pytest.fixture(scope="module")
 def plain(tiny_model: Path) -> Any:
-    """Transformers' own model, in float64."""
+    """The tiny model, loaded by transformers in float64."""
     return transformers.BertModel.from_pretrained(tiny_model, attn_implementation="eager", dtype=torch.float64).eval()
 
 
 def parts_of(plain: Any, text: str) -> np.ndarray:
-    """What each token adds to the mean of the last vectors: (token, feature)."""
+    """Parts of the tokens in the mean of the last vectors: (token, feature)."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(plain.config.name_or_path)
     *_, last = plain_decompx(plain, torch.tensor(tokenizer(text).input_ids))
     parts: np.ndarray = last.mean(axis=0)
@@ -78,7 +78,7 @@ def test_shares_of_words_sum_to_the_length_of_the_vector_of_the_model(
 
 
 def decomposed_pair() -> Sentence:
-    """A pair of chosen numbers, whose parts sum to its vector."""
+    """A pair of sentences with chosen numbers, whose parts sum to its vector."""
     draw = np.random.default_rng(1)
     parts = draw.normal(size=(9, 5)).astype(np.float32)
     own = a_pair()

@@ -23,7 +23,7 @@ from tests.stores import BLOCK, Ingest
 
 ReadArrays = Callable[[str], dict[str, np.ndarray]]
 
-#: Less than a block of the tests.
+#: Tokens with vectors, fewer than a block of the tests has.
 VECTORS = "100"
 
 
@@ -39,7 +39,7 @@ def part(part_store: str) -> store.Corpus:
 
 @pytest.fixture
 def copy(part_store: str, tmp_path: Path) -> Path:
-    """The same, to be written to."""
+    """A copy of `part_store`, which a test may write to."""
     return Path(shutil.copytree(part_store, tmp_path / "store"))
 
 
@@ -66,14 +66,14 @@ def test_a_statistic_is_that_of_all_sentences(name: str, part: store.Corpus, tin
 def test_the_numbers_of_a_token_are_those_of_an_ingest_with_all_vectors(
     name: str, part: store.Corpus, tiny_corpus: store.Corpus
 ) -> None:
-    """The first block has the same sentences in both, and so the same batches."""
+    """The first block has the same sentences in both ingests, and so the same batches."""
     some, every = getattr(part, name), getattr(tiny_corpus, name)
     np.testing.assert_array_equal(some, every.isel(token=slice(some.sizes["token"])))
 
 
 @pytest.mark.parametrize("name", ["head_interval", "layer_interval"])
 def test_an_interval_is_nearly_that_of_the_bootstrap(name: str, part: store.Corpus, tiny_corpus: store.Corpus) -> None:
-    """40 sentences are few: a percentile of 500 draws is known to a ninth of their deviation, and is not symmetric."""
+    """For 40 sentences the intervals are not symmetric, and 500 draws give a percentile to a ninth of their deviation."""
     some, every = (getattr(corpus, name).sel(source=["all", "word", "other"]) for corpus in (part, tiny_corpus))
     width = every.sel(bound="high") - every.sel(bound="low")
     off = abs(some - every) / width.where(width > 1e-6)
@@ -129,7 +129,7 @@ def test_fewer_vectors_delete_nothing(
 
 @pytest.fixture(scope="module")
 def cut_short(part_store: str, ingest: Ingest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The vectors of all tokens are written, and nothing yet says so."""
+    """A store in which the vectors of all tokens are written, but not yet declared."""
     place = Path(shutil.copytree(part_store, tmp_path_factory.mktemp("cut-short") / "store"))
     interrupted(ingest, place, (pipeline, "write_intervals"), after=0, vectors="all")
     return place
@@ -174,7 +174,7 @@ def test_more_sentences_are_only_counted(
 def test_a_store_with_all_vectors_keeps_them_and_counts_new_sentences(
     tmp_path: Path, ingest: Ingest, part: store.Corpus, tiny_corpus: store.Corpus
 ) -> None:
-    """Of the blocks that it had, two or more, the intervals need sums that are found in their stored statistics."""
+    """The intervals need sums of the former blocks, two or more, which follow from their stored statistics."""
     held = store.open_corpus(ingest(tmp_path, sentences=30)).n_sentences
     grown = store.open_corpus(ingest(tmp_path, vectors="1"))
     assert held <= grown.n_sentences < grown.counted_sentences == 40

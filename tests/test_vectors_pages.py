@@ -1,4 +1,4 @@
-"""What pages, files and messages say of a store with the vectors of the first sentences only."""
+"""Pages, files and messages of a store that has vectors of the first sentences only."""
 
 from collections.abc import Callable
 from functools import cache, partial
@@ -27,15 +27,15 @@ from tests.made_once import made_once
 from tests.stores import FEATURES, Ingest
 from tests.treebanks import write_treebank
 
-#: Less than a block of the tests.
+#: Tokens with vectors, fewer than a block of the tests has.
 VECTORS = "100"
-#: Selects every token that has vectors.
+#: Query that selects every token with vectors.
 EVERY = "where=position%3A0.."
 
 
 @pytest.fixture(scope="module")
 def part_store(tmp_path_factory: pytest.TempPathFactory, ingest: Ingest) -> str:
-    """Two models on one corpus, so that they can be compared; the second is the shown one."""
+    """A store of two models on one corpus, which can be compared; the second is the shown one."""
 
     def make(place: Path) -> None:
         ingest(place, vectors=VECTORS, dtype="bfloat16", **FEATURES)
@@ -55,13 +55,13 @@ def part_client(part_store: str) -> FlaskClient:
 
 
 def whole_page(client: FlaskClient, page: str, search: str = "") -> str:
-    """Everything that a page shows, with the parts that it waits for."""
+    """All texts of a page, with its deferred parts."""
     return "".join(shown(client, place, f"/{page}", search) for place in ("above", "beside", "below", "message"))
 
 
 @pytest.fixture(scope="module")
 def texts(part_client: FlaskClient) -> Callable[[str, str], str]:
-    """What a page shows, which is asked for once."""
+    """A function that gives the texts of a page, and asks for each page once."""
     return cache(partial(whole_page, part_client))
 
 
@@ -137,7 +137,7 @@ def test_a_sentence_that_the_corpus_lacks_is_out_of_range(part_client: FlaskClie
 
 
 def test_a_filter_of_every_stored_token_is_a_part(part: store.Corpus) -> None:
-    """Other sentences, whose tokens no filter sees, would change the numbers."""
+    """Sentences without vectors, whose tokens no filter sees, would change the numbers."""
     every, filtered = part_of(part, None), part_of(part, "position:0..")
     assert (every.whole, filtered.whole) == (True, False)
     assert every.digest != filtered.digest

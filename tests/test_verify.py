@@ -1,4 +1,4 @@
-"""`verify` finds what is broken, names it, and finds nothing where nothing is."""
+"""`verify` finds and names damage, and finds nothing in a sound store."""
 
 import re
 import shutil
@@ -27,7 +27,7 @@ def largest(folder: Path) -> Path:
 
 
 def change(url: str, path: str, index: Any, value: Any) -> None:
-    """Publish another number in place of a right one; the path begins in the model's group."""
+    """Publish a wrong number in place of a right one; the path starts at the model's group."""
     corpus = store.open_corpus(url)
     if isinstance(index, tuple):
         index = tuple(corpus.sentence_rows(at.sentence).start if isinstance(at, First) else at for at in index)
@@ -59,7 +59,7 @@ class First(NamedTuple):
     sentence: int
 
 
-#: Sentences that are recomputed where three are, of 40.
+#: The sentences of 40 that `verify` recomputes when it takes three.
 FIRST, MIDDLE, LAST = First(0), First(19), First(39)
 
 
@@ -69,7 +69,7 @@ def unlike(token: First) -> str:
 
 ALIEN = "the feature points of sample are not those of the tokens of the corpus"
 INTERVALS = "intervals of heads do not contain their means"
-#: Wrong numbers that are found each for itself, several in a store: the array, the place, the number, what is found.
+#: Wrong numbers, several in a store, each found by itself: array, place, number and finding.
 WRONG: list[list[tuple[str, Any, Any, str]]] = [
     [
         ("model/token_statistic", (6, 1, 0, FIRST), 9, unlike(FIRST)),

@@ -22,7 +22,7 @@ Change = Callable[[zarr.Group, zarr.Group, zarr.Group], None]
 
 @pytest.fixture
 def changed(bank_store: str, tmp_path: Path) -> Callable[[Change], str]:
-    """A copy of the store in which something was changed."""
+    """A function that gives a copy of the store with a change."""
 
     def changed(change: Change) -> str:
         place = str(shutil.copytree(bank_store, tmp_path / "store"))
@@ -41,7 +41,7 @@ def changed(bank_store: str, tmp_path: Path) -> Callable[[Change], str]:
 
 @pytest.fixture
 def findings(changed: Callable[[Change], str]) -> Callable[[Change], list[str]]:
-    """What verify says of a copy of the store in which something was changed."""
+    """A function that gives verify's findings in a copy of the store with a change."""
     return lambda change: list(verify(store.open_snapshot(changed(change))))
 
 
@@ -74,7 +74,7 @@ def test_a_wrong_strongest_word_is_found(room: int, changed: Callable[[Change], 
 
 
 class Asked:
-    """A corpus, and the dims of the patterns that it was asked for."""
+    """A corpus that notes the dims of the patterns that are read."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus

@@ -1,4 +1,4 @@
-"""Names of views: every combination reads back, nothing else does."""
+"""Names of views: every combination is parsed back, and nothing else."""
 
 from contextlib import suppress
 

@@ -36,7 +36,7 @@ def vectors(corpus: store.Corpus) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def sample(corpus: store.Corpus) -> int:
-    """Tokens of the first whole sentences within the sample."""
+    """Number of tokens in the first whole sentences that fit into the sample."""
     ends = np.cumsum(corpus.sentences.row_size.values)
     return int(ends[ends <= FIT_TOKENS].max())
 
@@ -62,7 +62,7 @@ def test_radius_is_the_longest_key_of_the_sample(corpus: store.Corpus, vectors: 
 
 
 def principal(vectors: np.ndarray, sample: int) -> list[np.ndarray]:
-    """Principal components (token, 2) of one head's queries and keys in exact mode, spelled out; their sign is free."""
+    """Principal components (token, 2) of one head's queries and keys in exact mode, spelled out; the sign is arbitrary."""
     radius = np.linalg.norm(vectors[1, :sample], axis=-1).max()
     units = exact_units(*vectors, radius)
     fitted = np.concatenate([points[:sample] for points in units])
@@ -73,7 +73,7 @@ def principal(vectors: np.ndarray, sample: int) -> list[np.ndarray]:
 def test_places_are_principal_components_of_exact_unit_vectors(
     corpus: store.Corpus, view: xr.Dataset, vectors: np.ndarray, sample: int
 ) -> None:
-    """As close as 16 bits of the cube; what lies beyond the cube is on its border."""
+    """The tolerance is that of 16 bits in the cube; places beyond the cube are on its border."""
     places = np.moveaxis(corpus.places(corpus.views[0], corpus.rows), -2, 2)
     for layer, head in every_head(corpus):
         low, side = view.low[layer, head].values, view.side[layer, head].values
@@ -99,7 +99,7 @@ def test_fidelity_on_sentences_of_the_fit_stands_beside_it(corpus: store.Corpus,
 
 
 def assert_judged(corpus: store.Corpus, view: xr.Dataset, judged: str, sentences: range) -> None:
-    """Spearman and recall of every head are the means over these sentences."""
+    """Assert that Spearman and recall of every head are the means over these sentences."""
     query, key = corpus.query.values.astype(np.float64), corpus.key.values.astype(np.float64)
     fidelity = view.fidelity.sel(judged=judged, measure=["spearman", "recall"])
     for layer, head in every_head(corpus):

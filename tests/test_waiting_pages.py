@@ -1,4 +1,4 @@
-"""What waits for an ingest says how far it is: every page, panel and notice on what is not there yet."""
+"""Pages, panels and notices that wait for an ingest say how far the ingest is."""
 
 import re
 import shutil
@@ -24,7 +24,7 @@ from store.repository.writer import open_writer
 from tests.three_models import key_of
 
 LINE = r"An ingest of a model on reviews is under way: pairs, 50%, about \d+ s left in this stage\."
-#: How a page begins to name a command: in a sentence of its own, set as code.
+#: Pattern of the start of a command on a page, which is in a separate sentence, as code.
 RUN = r"Run (`|', Code\(')headscape"
 TextOf = Callable[[Context], object]
 SaidOfTwo = Callable[[Compared], object]
@@ -53,7 +53,7 @@ def in_another_picture(compared: Compared) -> object:
     return replace(compared, chosen_point=replace(compared.point, view="pca-joint")).notices
 
 
-#: By the missing part: the page that waits for it, whether the ingest has only begun, and what of the page says so.
+#: For each missing part: page that waits, whether the ingest has only begun, and function that gives the page's text on it.
 WAITING: dict[str, tuple[str, bool, TextOf]] = {
     "a picture, on page Heads": ("heads", True, above),
     "a picture, on page Head": ("head", True, above),
@@ -65,7 +65,7 @@ WAITING: dict[str, tuple[str, bool, TextOf]] = {
     "a second model": ("compare", False, above),
     "a view of the link": ("heads?view=tsne-raw-2d", False, lambda context: context.notices),
 }
-#: The same of two models: what they do not both have is None.
+#: For each part that two models do not both have (None): query of page Compare, and function that gives the text on it.
 WAITING_IN_BOTH: dict[str, tuple[str, SaidOfTwo]] = {
     "pictures of a head": ("", lambda compared: above_pictures(replace(compared, head=None))),
     "the similarity of points": ("", lambda compared: similarity_panel(compared.two, None, compared.ingest)),
@@ -86,7 +86,7 @@ class DuringAnIngest(ServedStore):
 
 @pytest.fixture
 def during_an_ingest() -> None:
-    """An ingest runs, as `waiting` sees it."""
+    """Marks tests in which `waiting` takes an ingest to be running."""
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def served_store(tiny_store: str) -> ServedStore:
 
 @pytest.fixture(scope="module")
 def begun(tiny_store: str, tmp_path_factory: pytest.TempPathFactory) -> ServedStore:
-    """A store whose ingest has done nothing after the statistics of heads."""
+    """A served store whose ingest has made nothing after the statistics of heads."""
     place = shutil.copytree(tiny_store, tmp_path_factory.mktemp("begun") / "store")
     with open_writer(str(place)) as writer:
         model = f"models/{open_corpus(tiny_store).name}"
@@ -109,14 +109,14 @@ def begun(tiny_store: str, tmp_path_factory: pytest.TempPathFactory) -> ServedSt
 
 @pytest.fixture
 def waiting(request: pytest.FixtureRequest, served_store: ServedStore, begun: ServedStore) -> str:
-    """What a place says whose corpus lacks what it shows."""
+    """The page's text on a part that the corpus lacks."""
     link, is_begun, text_of = WAITING[request.param]
     page, _, search = link.partition("?")
     return str(text_of(resolve(_seen(request, begun if is_begun else served_store), page, search)))
 
 
 def _seen(request: pytest.FixtureRequest, served_store: ServedStore) -> ServedStore:
-    """The served store as it is, or as it is where an ingest runs."""
+    """The served store, as during an ingest if the test asks for one."""
     return DuringAnIngest(served_store.url) if "during_an_ingest" in request.fixturenames else served_store
 
 
@@ -141,7 +141,7 @@ def test_a_missing_part_without_an_ingest_names_the_command(waiting: str) -> Non
 
 @pytest.fixture
 def waiting_of_two(request: pytest.FixtureRequest, three_models: str, models: Snapshot) -> str:
-    """What a place of two models says that do not both have a part."""
+    """The text of page Compare on a part that two models do not both have."""
     query, text_of = WAITING_IN_BOTH[request.param]
     search = f"?model={key_of(models, 'tiny')}&other={key_of(models, 'second')}&{query}"
     context = resolve(_seen(request, ServedStore(three_models)), "compare", search)

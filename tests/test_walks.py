@@ -1,4 +1,4 @@
-"""The walks of `tests/structure/walks.toml` are paths through the code as it is."""
+"""The walks of `tests/structure/walks.toml` are paths through the current code."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What arrives on pages: in a sentence, over the corpus, and where a store lacks what it follows from."""
+"""Context mixing on pages: in a sentence, over the corpus, and where a store lacks the products for it."""
 
 import shutil
 from pathlib import Path
@@ -27,7 +27,7 @@ from tests.stores import MAX_LENGTH, rewritten
 
 @pytest.fixture(scope="module")
 def without(plain_store: str) -> FlaskClient:
-    """Of a store without products."""
+    """A client of a store without products."""
     return create_app(ServedStore(plain_store)).server.test_client()
 
 

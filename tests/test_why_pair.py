@@ -47,7 +47,7 @@ def test_the_logit_of_a_pair_of_the_store_is_its_scaled_product(roles_store: str
     query, key = (getattr(corpus, role).isel(layer=1, head=1, token=rows).values for role in ("query", "key"))
     expected = query.astype(np.float64) @ key.astype(np.float64).T / np.sqrt(query.shape[-1])
     difference = found.sum("part").values - expected
-    # The keys of a store are known up to a constant of each query, which no weight depends on.
+    # The keys of a store give logits up to a constant of each query, on which no weight depends.
     np.testing.assert_allclose(difference - difference.mean(axis=-1, keepdims=True), 0, atol=1e-4)
 
 
@@ -89,7 +89,7 @@ def test_a_typed_pair_is_told_which_part_lifts_it_most(roles_store: str) -> None
 @pytest.mark.parametrize("query", [TYPED, f"{TYPED}&second=It+was+good"])
 def test_the_page_of_a_typed_sentence_offers_the_parts(roles_store: str, query: str) -> None:
     context = shown(roles_store, query)
-    read_shown(context)  # the page has its place until the model is loaded
+    read_shown(context)  # the page shows a placeholder until the model is loaded
     assert "Select a query and a key" in below(context)
 
 

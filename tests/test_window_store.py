@@ -1,4 +1,4 @@
-"""A model whose queries see near keys alone in most layers: numbers of a tiny ModernBERT, whose windows reach 4 tokens to each side."""
+"""Numbers of a tiny ModernBERT, whose queries see only near keys in most layers: windows reach 4 tokens to each side."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from store.rules import chosen_rules, predict
 from tests.every_family import make_families
 
 WINDOW = 4
-#: Layers of the tiny model whose queries see every key, and those whose queries see near keys.
+#: Layers of the tiny model whose queries see every key, and layers whose queries see near keys.
 WHOLE, NEAR = [0], [1, 2]
 
 
@@ -32,18 +32,18 @@ def long(corpus: Corpus) -> int:
 
 
 def near_pairs(tokens: int) -> np.ndarray:
-    """Which keys a query of a layer with windows sees (query_token, key_token)."""
+    """Mask of the keys that a query of a layer with windows sees (query_token, key_token)."""
     pairs: np.ndarray = np.abs(np.arange(tokens) - np.arange(tokens)[:, None]) <= WINDOW
     return pairs
 
 
 def near_and_far(sentence: HypothesisSentence) -> np.ndarray:
-    """The next token, and one beyond the window."""
+    """A hypothesis that names the next token, and one beyond the window."""
     return np.isin(sentence.tokens.offset, (1, WINDOW + 2))
 
 
 def test_a_hypothesis_names_the_keys_that_a_layer_sees(corpus: Corpus) -> None:
-    """Written out: the share of queries with a named key that is seen whose most attended word is such a key."""
+    """The expected share is over queries that see a named key: those whose most attended word is such a key."""
     found = corpus.hypothesis(near_and_far, sentences=20).precision.values
     hits, asked = np.zeros((2, corpus.layers, corpus.heads))
     for index in range(20):
@@ -62,7 +62,7 @@ def test_a_hypothesis_names_the_keys_that_a_layer_sees(corpus: Corpus) -> None:
 
 
 def test_rules_predict_attention_within_the_window_alone(corpus: Corpus, long: int) -> None:
-    """A softmax over fewer keys is that over all, over its sum on the fewer."""
+    """A softmax over fewer keys is the softmax over all, divided by its sum over these keys."""
     layer, head = NEAR[0], 0
     rules = corpus.rules[["chosen", "rule_weight"]].isel(layer=layer, head=head)
     chosen = chosen_rules(rules.chosen.values, rules.rule_weight.values)
@@ -73,7 +73,7 @@ def test_rules_predict_attention_within_the_window_alone(corpus: Corpus, long: i
 
 
 def test_a_role_is_tested_against_the_words_that_a_query_sees(corpus: Corpus) -> None:
-    """Written out: mean over queries of the weight on the previous word over even weights on the words that are seen."""
+    """The expected bias is the mean over queries of the previous word's weight divided by the even weight of a seen word."""
     tested = corpus.role_biases.sentence.values
     place = int(corpus.sentences.row_size.values[tested].argmax())
     sentence = int(tested[place])
@@ -129,7 +129,7 @@ def test_even_attention_of_a_role_is_spread_over_the_keys_that_a_query_sees(corp
     found = role_sentences(corpus, NEAR[0], 0, "cls")
     sizes = corpus.sentences.row_size.values[found.sentences].tolist()
     assert max(sizes) > WINDOW + 1
-    # The words within the window of the first token: only these have it as a key.
+    # Only the words within the window of the first token have this token as a key.
     words = [range(1, min(size - 1, WINDOW + 1)) for size in sizes]
     even = [
         np.mean([1 / (query + 1 + min(size - 1 - query, WINDOW)) for query in queries])

@@ -1,4 +1,4 @@
-"""If heads were not there: heads of a sentence are switched off on page Sentence, and what changes downstream is shown."""
+"""Heads that are switched off on page Sentence, and the changes downstream that the page shows."""
 
 from dataclasses import replace
 from typing import Any
@@ -88,7 +88,7 @@ def test_an_unknown_replacement_is_ignored_with_a_notice(tiny_store: str) -> Non
     assert context.notices == ("Ignored an invalid parameter: instead=noise",)
 
 
-# -- what changes ---------------------------------------------------------------------------------------
+# -- changes --------------------------------------------------------------------------------------------
 
 
 def test_even_weights_and_none_are_the_same_for_every_pair() -> None:
@@ -367,7 +367,7 @@ def test_the_part_is_computed_after_the_page() -> None:
 
 @pytest.fixture
 def lost_client(tiny_store: str) -> tuple[FlaskClient, Corpus]:
-    """Of a store that a test may change."""
+    """A client and the corpus of a server, which a test may change."""
     served_store = ServedStore(tiny_store)
     return create_app(served_store).server.test_client(), served_store.snapshot().corpus(None)
 

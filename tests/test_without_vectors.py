@@ -1,4 +1,4 @@
-"""A sentence whose vectors are not stored is encoded when a reader opens it; it is found as any other."""
+"""A sentence whose vectors are not stored is encoded when a reader opens it; searches find it like any other."""
 
 from functools import partial
 from pathlib import Path
@@ -20,11 +20,11 @@ from tests.client import content, shown
 from tests.made_once import made_once
 from tests.stores import Ingest
 
-#: Less than a block of the tests: 10 of 40 sentences have vectors.
+#: Tokens with vectors, fewer than a block of the tests has: 10 of 40 sentences have vectors.
 VECTORS = "100"
 #: Sentences without vectors, the first and the last among them.
 WITHOUT = (10, 25, 39)
-#: Half of the last place of a float16, which stored numbers are rounded to, and what float32 adds.
+#: Tolerance: half of the last place of a float16, to which stored numbers are rounded, and the error of float32.
 ROUNDED = {"rtol": 2**-11 + 1e-5, "atol": 2e-6}
 
 
@@ -40,7 +40,7 @@ def part(part_store: str) -> store.Corpus:
 
 @pytest.fixture
 def lost(part: store.Corpus) -> store.Corpus:
-    """The same, whose model is nowhere."""
+    """The corpus `part`, whose model cannot be found."""
     provenance = {**part.attributes["provenance"], "settings": {"model": "nobody/nothing"}}
     part.attributes = {**part.attributes, "provenance": provenance}
     return part
@@ -52,7 +52,7 @@ def part_client(part_store: str) -> FlaskClient:
 
 
 def page_of(client: FlaskClient, search: str) -> str:
-    """The page once its model is loaded: waits are filled when it is first shown."""
+    """The page once its model is loaded, with all that it waits for."""
     places = ("above", "beside", "below", "message")
     return [
         shown(client, "message", "/sentence", search),
@@ -68,7 +68,7 @@ def test_it_has_the_numbers_that_an_ingest_with_all_vectors_stores(
     encoded = getattr(TypedSentences().encode_counted(part, sentence), name)
     stored = np.asarray(getattr(stored_sentence(tiny_corpus, sentence), name))
     assert encoded.shape == stored.shape
-    if name == "key":  # stored less what the keys of the head have in common
+    if name == "key":  # keys are stored without the part that the keys of a head have in common
         constant = np.abs(tiny_corpus.stored_vectors("key", layer=0, head=0)[1]).max()
         np.testing.assert_allclose(encoded, stored, rtol=ROUNDED["rtol"], atol=2**-11 * float(constant) + 2e-6)
     else:

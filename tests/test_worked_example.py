@@ -24,7 +24,7 @@ Find = Callable[[Corpus], WorkedExample]
 
 @pytest.fixture
 def find_any() -> Find:
-    """A random model has no large weights: any pair of words is an example."""
+    """A finder that takes any pair of words as an example, as a random model has no large weights."""
     any_pair = Criteria(weight=0, near=1, apart=0, together=2, border=-1)
 
     def find(corpus: Corpus) -> WorkedExample:
@@ -42,7 +42,7 @@ def example(find_any: Find, tiny_corpus: Corpus) -> WorkedExample:
 
 @pytest.fixture
 def newcomer(chromium: Browser, tiny_server: str, example: WorkedExample) -> Iterator[Page]:
-    """Page Heads in a browser that has never shown it; no error on its console."""
+    """Page Heads in a browser that has never shown it; an error on the console fails the test."""
     errors: list[str] = []
     with chromium.new_context(viewport={"width": 1440, "height": 900}) as context:
         page = context.new_page()
@@ -105,7 +105,7 @@ def test_the_example_covers_nothing_and_moves_nothing(newcomer: Page, size: tupl
 
 
 def _places(page: Page) -> object:
-    """Where the picture and the captions of the page stand."""
+    """Boxes of the picture and of the captions of the page."""
     each = "(part) => [part.offsetLeft, part.offsetTop, part.offsetWidth, part.offsetHeight]"
     return page.evaluate(f"[...document.querySelectorAll('#points, .frame, #below')].map({each})")
 

@@ -1,4 +1,4 @@
-"""Folders that a command reads or writes: below a home, where there is no home and where somebody else's file is in the way."""
+"""Folders that a command reads or writes: below a home, without a home, and where another user's file is in the way."""
 
 import os
 import sys
@@ -23,27 +23,27 @@ from ingest.run.files import (
 )
 from ingest.text.table import cache_folder
 
-#: Where nothing can be made, not even by root.
+#: A path at which nobody can make a file, not even root.
 NOWHERE = Path("/proc/1/nowhere")
 
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of temporary files."""
+    """The folder of temporary files, changed to one of the test."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
 
 
 @pytest.fixture
 def homeless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No home."""
+    """Make the home a folder that cannot be made."""
     monkeypatch.setenv("HOME", str(NOWHERE))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
 
 
 @pytest.fixture
 def hub_folders(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Have the hub's client keep what it has in these folders, by the names of its constants: it read them when it was imported."""
+    """A function that sets the folders of the hub's client, by names of its constants, which it reads when it is imported."""
 
     def hub_folders(**places: Path) -> None:
         for name, place in places.items():
@@ -148,7 +148,7 @@ def test_a_model_or_data_in_a_cache_that_is_read_only_is_used(
     monkeypatch: pytest.MonkeyPatch, hub_folders: Callable[..., None], tmp_path: Path
 ) -> None:
     hub_folders(HF_HUB_CACHE=tmp_path)
-    for moved in (COMPILED, CONVERTED):  # and back where it was after the test
+    for moved in (COMPILED, CONVERTED):  # restored after the test
         monkeypatch.setenv(moved, "")
     for kept in ("models--bert-base-uncased", "datasets--nyu-mll--glue"):
         (tmp_path / kept).mkdir()
@@ -162,7 +162,7 @@ def test_a_model_or_data_in_a_cache_that_is_read_only_is_used(
 def test_a_store_that_cannot_be_written_is_refused_before_torch_is_imported(
     complaint: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "ingest.pipeline", None)  # to import it fails
+    monkeypatch.setitem(sys.modules, "ingest.pipeline", None)  # so that its import fails
     sentence = complaint(store=NOWHERE / "store")
     assert sentence == f"{NOWHERE}/store cannot be written. Choose another place with --store=..."
 

@@ -1,4 +1,4 @@
-"""What Headscape uses of zarr and icechunk though they do not document it: each test names what to change when it fails."""
+"""Undocumented parts of zarr and icechunk that Headscape uses: each test names the code to change when it fails."""
 
 import inspect
 from pathlib import Path

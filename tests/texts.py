@@ -1,6 +1,6 @@
 """Every text that the pages of a store show, to be read aloud: `python -m tests.texts STORE` prints them page by page.
 
-`python -m tests.texts STORE FILE` prints the sentences that are others than in a file of before, each with what it was there.
+`python -m tests.texts STORE FILE` prints the sentences that differ from an earlier output, each with its earlier form.
 """
 
 import difflib
@@ -18,7 +18,7 @@ from dashboard.web.served_store import ServedStore
 from tests.components import components, deferred_content
 
 ASSETS = Path(__file__).parents[1] / "dashboard" / "assets"
-#: Links of each page that show its parts; a page that is not named has one.
+#: Queries of each page that show its parts; a page that is not named has one link, without a query.
 SEARCHES = {
     "heads": ("", "?q=film&where=position:1..9&labels=1"),
     "head": (
@@ -42,14 +42,14 @@ SEARCHES = {
 }
 #: Properties of a component that a reader sees or hears.
 _SHOWN = ("data-info", "title", "aria-label", "label", "placeholder", "description", "alt")
-#: Words that a sentence has at least, and how like another a sentence is that was changed (`difflib`, 0 to 1).
+#: Fewest words of a sentence, and the likeness from which a sentence counts as changed, not new (`difflib`, 0 to 1).
 WORDS, LIKE = 4, 0.5
 #: Elements that do not end a line.
 _INLINE = {"A", "B", "Em", "Span", "Strong", "Code", "Link", "Sub", "Sup", "Mark", "I", "Button", "Abbr", "Bdi"}
 
 
 def texts_of(context: Context) -> list[str]:
-    """The texts of a page and of its deferred parts, in the order in which they stand, each once."""
+    """The texts of a page and of its deferred parts, in their order on the page, each once."""
     page = TOPICS[context.state.page].layout(context)
     parts: list[object] = [*context.notices, *_parts(page)]
     lines = [line for part in [*parts, *deferred_content(context, parts)] for line in _lines(part)]
@@ -61,7 +61,7 @@ def _parts(page: Page) -> list[object]:
 
 
 def _lines(part: object) -> Iterator[str]:
-    """One for each block of text, and one for each property that is text."""
+    """Lines of a component: one for each block of text, and one for each property that is text."""
     if isinstance(part, list | tuple):
         if all(map(_is_inline, part)):
             yield "".join(map(_joined, part))
@@ -101,7 +101,7 @@ def _properties(part: object, *, deep: bool = True) -> Iterator[str]:
 
 
 def texts_of_scripts() -> Iterator[tuple[str, list[str]]]:
-    """The sentences and labels that the browser's modules write, by module: whatever is quoted and has a space between words."""
+    """The sentences and labels that the browser's modules write, by module: quoted strings with a space."""
     for module in sorted(ASSETS.rglob("*.mjs")):
         code = re.sub(r"/\*.*?\*/|(?m:^\s*//.*$)", "", module.read_text("utf-8"), flags=re.DOTALL)
         quoted = re.findall(r"\"((?:[^\"\\\n]|\\.)*)\"|`((?:[^`\\]|\\.)*)`", code)
@@ -111,7 +111,7 @@ def texts_of_scripts() -> Iterator[tuple[str, list[str]]]:
 
 
 def pages(served_store: ServedStore) -> Iterator[tuple[str, list[str]]]:
-    """Every page by its link, with those of its texts that no link before has shown."""
+    """Every page by its link, with its texts that no earlier link has shown."""
     seen: set[str] = set()
     for name in TOPICS:
         for search in SEARCHES.get(name, ("",)):
@@ -121,7 +121,7 @@ def pages(served_store: ServedStore) -> Iterator[tuple[str, list[str]]]:
 
 
 def sentences_before(lines: Iterable[str]) -> dict[str, list[str]]:
-    """Sentences by page, of what this command has printed: a page is that of its links, or a module."""
+    """Sentences by page or module, from what this command has printed; the links of a page count as one page."""
     found: dict[str, list[str]] = {}
     own: list[str] = []
     for line in map(str.strip, lines):
@@ -133,7 +133,7 @@ def sentences_before(lines: Iterable[str]) -> dict[str, list[str]]:
 
 
 def changed(before: Sequence[str], now: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Sentences that were not there, each with the likest that is gone; empty where none is like it."""
+    """New sentences, each after the likest removed sentence; empty where no removed sentence is like it."""
     gone = [text for text in before if text not in set(now)]
     for text in now:
         if text not in set(before):
@@ -142,7 +142,7 @@ def changed(before: Sequence[str], now: Sequence[str]) -> Iterator[tuple[str, st
 
 
 def print_changes(before: Mapping[str, Sequence[str]], now: Mapping[str, Sequence[str]]) -> None:
-    """A page after the other: how many sentences are as before, changed and new, then each changed one with what it was."""
+    """Print, for each page, how many sentences are as before, changed and new, then each change with its earlier form."""
     for title, texts in now.items():
         old = before.get(title, ())
         rows = list(changed(old, texts))
@@ -153,7 +153,7 @@ def print_changes(before: Mapping[str, Sequence[str]], now: Mapping[str, Sequenc
 
 
 def printed(store: str) -> str:
-    """Every text, page by page."""
+    """Every text of the pages of a store and of the scripts, page by page."""
     found = [*pages(ServedStore(store)), *texts_of_scripts()]
     return "\n".join("\n".join(("", title, "", *texts)) for title, texts in found)
 

@@ -21,7 +21,7 @@ FEATURES = "pca-each"
 def three_models(
     ingest: Callable[..., str], second_model: Path, odd_model: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> str:
-    """The odd one was run on fewer sentences and has another picture; the tiny one came last."""
+    """A store of the second, the odd and the tiny model; the odd one has fewer sentences and another picture."""
 
     def make(place: Path) -> None:
         ingest(place, model=odd_model, sentences=30, views="pca-raw-2d", features=FEATURES, reviews="none")
@@ -37,19 +37,19 @@ def models(three_models: str) -> Snapshot:
 
 
 def key_of(models: Snapshot, name: str) -> str:
-    """Key of the model whose folder is called so."""
+    """Key of the model whose folder has this name."""
     return next(key for key in models.models if key.startswith(name))
 
 
 @pytest.fixture(scope="session")
 def alike(models: Snapshot) -> ModelPair:
-    """The tiny model and the second one."""
+    """The tiny model and the second one, which have the same shape."""
     return ModelPair(models.corpus(key_of(models, "tiny")), models.corpus(key_of(models, "second")))
 
 
 @pytest.fixture(scope="session")
 def unlike(models: Snapshot) -> ModelPair:
-    """The tiny model and the odd one."""
+    """The tiny model and the odd one, which have different shapes."""
     return ModelPair(models.corpus(key_of(models, "tiny")), models.corpus(key_of(models, "odd")))
 
 

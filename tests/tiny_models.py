@@ -1,4 +1,4 @@
-"""Tiny BERTs with random weights, of the one vocabulary that the reviews are written in."""
+"""Tiny BERTs with random weights; all have the vocabulary of the reviews."""
 
 from collections.abc import Callable
 from functools import partial
@@ -21,7 +21,7 @@ _TEXT = (
     " music mr . wayne really never watch again one two slow funny sad long"
 )
 WORDS = _TEXT.split()
-#: Wordpieces that they read at most.
+#: Wordpieces of the longest input of these models.
 POSITIONS = 128
 
 
@@ -35,7 +35,7 @@ def save_model(
     architecture: str = "BertModel",
     labels: tuple[str, ...] = ("negative", "positive"),
 ) -> Path:
-    """A BERT with random weights, large enough that attention is not uniform, and with biases that are not zero."""
+    """Save a BERT with random weights, large enough that attention is not uniform, and biases that are not zero."""
     torch.manual_seed(seed)
     config = _config(layers, heads, channels, labels)
     options = {"add_pooling_layer": False} if architecture == "BertModel" else {}
@@ -44,7 +44,7 @@ def save_model(
 
 
 def save_unlike_zero(folder: Path, model: Any, tokenizer: Any) -> Path:
-    """A random model, whose biases are made other than zero, with its tokenizer."""
+    """Save a random model, after making its biases other than zero, with its tokenizer."""
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.ndim == 1:
@@ -75,20 +75,20 @@ def _vocabulary() -> list[str]:
 
 
 def wordpiece_tokenizer() -> transformers.BertTokenizer:
-    """The wordpieces of the reviews."""
+    """A BERT tokenizer of the wordpieces of the reviews."""
     vocabulary = {piece: number for number, piece in enumerate(_vocabulary())}
     return transformers.BertTokenizer(vocab=vocabulary, do_lower_case=True)
 
 
 def mpnet_tokenizer() -> Any:
-    """The same after the special tokens of MPNet."""
+    """A tokenizer with the special tokens of MPNet, then the wordpieces of the reviews."""
     own = ["<s>", "<pad>", "</s>", "[UNK]", "<mask>"]
     pieces = [*own, *(piece for piece in _vocabulary() if not piece.startswith("["))]
     return MPNetTokenizer(vocab={piece: number for number, piece in enumerate(pieces)})
 
 
 def protein_tokenizer() -> Any:
-    """The letters of proteins, without offsets."""
+    """A tokenizer of the letters of proteins, which gives no offsets."""
     with TemporaryDirectory() as folder:
         vocabulary = Path(folder) / "vocab.txt"
         vocabulary.write_text("\n".join(get_default_vocab_list()), "utf-8")
@@ -102,14 +102,14 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def odd_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Other numbers of layers, heads and channels, no two of them equal."""
+    """A model of 3 layers, 4 heads and 5 channels: no two of its sizes are equal."""
     make = partial(save_model, layers=3, heads=4, channels=5, seed=1)
     return made_once(tmp_path_factory, "odd-bert", make)
 
 
 @pytest.fixture(scope="session")
 def second_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of the tiny model's shape with other weights."""
+    """A model of the tiny model's shape with other weights."""
     return made_once(tmp_path_factory, "second-bert", partial(save_model, seed=7))
 
 
@@ -123,12 +123,12 @@ def any_model(request: pytest.FixtureRequest) -> Path:
     scope="session", params=["odd_model", "roberta_model", pytest.param("tiny_model", marks=pytest.mark.slow)]
 )
 def any_family(request: pytest.FixtureRequest) -> Path:
-    """The same, and one of every other family."""
+    """The odd BERT and a RoBERTa, in turn; in a slow run the tiny BERT too."""
     folder: Path = request.getfixturevalue(request.param)
     return folder
 
 
 @pytest.fixture(scope="session")
 def eager() -> Callable[[Path], Any]:
-    """Loads transformers' own model with its slow attention, which hands out the patterns, in float64."""
+    """A function that loads transformers' own model in float64, with the slow attention that returns patterns."""
     return eager_model

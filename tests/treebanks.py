@@ -11,7 +11,7 @@ _VERBS = ("loved", "hated", "watch")
 
 
 def write_treebank(path: Path, *, sentences: int = 80, seed: int = 0) -> Path:
-    """CoNLL-U: a noun phrase, a verb, another noun phrase and a full stop; some nouns have an adjective."""
+    """Write CoNLL-U sentences: noun phrase, verb, noun phrase and full stop; some nouns have an adjective."""
     choose = random.Random(seed)
     path.write_text("\n".join(_sentence(choose) for _ in range(sentences)), "utf-8")
     return path

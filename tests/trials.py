@@ -1,4 +1,4 @@
-"""A fit of a trial without UMAP: places drawn by lot, as fast or as slow as a test wants."""
+"""A fit of a trial without UMAP: random places, as fast or as slow as a test needs."""
 
 from threading import Event
 from typing import Any
@@ -13,7 +13,7 @@ from store import open_corpus
 
 
 class FakeFit:
-    """Takes the place of `fit_apart`; where `go_on` is cleared it waits for it, as long as somebody waits for the trial."""
+    """A stand-in for `fit_apart`. A cleared `go_on` makes it wait, as long as somebody waits for the trial."""
 
     def __init__(self) -> None:
         self.go_on = Event()
@@ -46,7 +46,7 @@ def picture_by_lot(request: Request) -> TrialPicture:
 
 
 def with_fake_fit(served_store: ServedStore, **limits: Any) -> FakeFit:
-    """Let the trials of a served store be fitted so, with these limits of `Trials`."""
+    """Replace the fits of a served store's trials by a `FakeFit`, with these limits of `Trials`."""
     fit = FakeFit()
     served_store.put(
         Trials, Trials(served_store.folder, served_store.url, served_store.service(TokenSets), fit, **limits)

@@ -1,4 +1,4 @@
-"""What transformers warns of: in a log of its own, at a level that a model may have raised."""
+"""Warnings of transformers, which has its own log; a model may have raised the level of that log."""
 
 import logging
 from collections.abc import Iterator

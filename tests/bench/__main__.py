@@ -50,13 +50,13 @@ from tests.bench.vitals import vitals
 from tests.bench.words import words
 from tests.bench.workers import workers
 
-#: The store whose pages are served: another one with `STORE=...`. A server that runs already, with `ADDRESS=http://...`.
+#: The store whose pages are served; `STORE=...` names another store, `ADDRESS=http://...` a running server.
 SERVED = os.environ.get("STORE") or "data/headscape"
 ADDRESS = os.environ.get("ADDRESS")
 
 
 def statistics() -> None:
-    """What statistics cost an ingest and a reader."""
+    """Seconds that statistics take in an ingest, and for a reader who recomputes them."""
     computed(Settings(sentences=2000))
     recomputed((50_000, 200_000))
 

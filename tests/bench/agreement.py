@@ -1,6 +1,6 @@
 """Whether methods of context mixing rank the words of a sentence alike: `STORE=... MODEL=... python -m tests.bench agreement`.
 
-Spearman correlation, over the words of a sentence, of what each method gives to them in the mean vector; mean over sentences.
+Spearman correlation between two methods' shares of the words in the mean vector, over the words of a sentence; mean over sentences.
 """
 
 import os
@@ -25,7 +25,7 @@ SENTENCES = 300
 
 
 def agreement(place: str) -> None:
-    """A table of every method with every other one, of the model of a store, or of MODEL on its sentences."""
+    """Print a table of every method against every other one, for the model of a store, or for MODEL on its sentences."""
     corpus = open_corpus(place)
     checkpoint = find_checkpoint(MODEL or str(corpus.attributes["provenance"]["settings"]["model"]))
     model = HookedModel(checkpoint, device=torch.device("cpu"), dtype=torch.float32)

@@ -1,9 +1,9 @@
 """How faithful methods of context mixing are to the answers of a classifier: `MODEL=... python -m tests.bench answers`.
 
-MODEL is what `make finetune` or `make compare` wrote. Of reviews that it was not taught, words that a method finds important are deleted
-(comprehensiveness: the more the probability of the answer falls, the better), or kept alone (sufficiency: the less it falls, the better),
-mean over 1, 5, 10, 20 and 50% of the words: the area over the perturbation curve of DeYoung et al. (2020, section 4.2). A review is read up
-to its first tokens.
+MODEL is what `make finetune` or `make compare` wrote. In reviews that MODEL was not taught, the words that a method finds important are
+deleted (comprehensiveness: the more the probability of the answer falls, the better), or kept alone (sufficiency: the less it falls,
+the better), mean over 1, 5, 10, 20 and 50% of the words: the area over the perturbation curve of DeYoung et al. (2020, section 4.2).
+Of a review only the first tokens are read.
 """
 
 import json
@@ -40,14 +40,14 @@ class Classifier:
         self.label = 0
 
     def probabilities(self, token_ids: NDArray[np.int64]) -> NDArray[np.floating]:
-        """(sentence, label) of sentences of the same length (sentence, token)."""
+        """Probabilities (sentence, label) of the answers to sentences of one length (sentence, token)."""
         capture = self.model.run(torch.from_numpy(token_ids), None)
         with torch.inference_mode():
             logits = self.model.guess_labels(capture.points[last_point(self.model)])
         return np.asarray(logits.softmax(-1).numpy())
 
     def direction(self, vector: torch.Tensor) -> torch.Tensor:
-        """Gradient of the logit of the label, less the mean of all, by the vector of the first token."""
+        """Gradient of the label's logit, less the mean logit, by the vector of the first token."""
         with torch.enable_grad():
             own = vector.clone().requires_grad_()
             logits = self.model.guess_labels(own[None, None])[0]
@@ -55,7 +55,7 @@ class Classifier:
         return gradient
 
     def shares_of_answer(self, layers: list[TracedLayer]) -> NDArray[np.floating]:
-        """DecompX through the classifier, as page Sentence has it: what each token adds to the same logit, exactly."""
+        """DecompX through the classifier, as on page Sentence: the exact part of each token in the same logit."""
         *_, last = decompose(layers)
         added = decompose_answer(Answer.of(self.model, last.sum(1)), last)
         assert added is not None, "the classifier reads one token"
@@ -63,7 +63,7 @@ class Classifier:
 
 
 def answers() -> None:
-    """A table of the methods."""
+    """Print a table of the methods."""
     checkpoint = find_checkpoint(MODEL)
     classifier = Classifier(checkpoint)
     methods = {
@@ -83,10 +83,10 @@ def answers() -> None:
 
 
 def untaught(folder: Path) -> list[tuple[str, int]]:
-    """Reviews that the model was not taught, of each label the same number, with their labels.
+    """Reviews that the model was not taught, with their labels; as many of each label.
 
-    Of the test split; where the data has none, of the reviews that were not drawn; where all were, of those that were held out, which
-    said which of the evaluations was the best.
+    Reviews of the test split; without one, reviews that were not drawn; where all were drawn, held-out reviews, by which the best
+    evaluation was chosen.
     """
     asked = json.loads((folder / "metrics.json").read_text("utf-8"))["asked"]
     data, columns = find_data(asked["data"]), {"text": asked["text"], "label": asked["label"]}
@@ -106,7 +106,7 @@ def _without(every: Labelled, known: Labelled) -> Labelled:
 
 
 def first_tokens(checkpoint: Checkpoint, text: str) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """Wordpieces of the start of a text, and the positions of those that are no special tokens."""
+    """Wordpieces of the start of a text, and the positions of the tokens that are not special."""
     tokens = Tokenizer(checkpoint.folder, max_length=TOKENS).tokenize([text])
     return tokens.token_id.astype(np.int64), np.flatnonzero((tokens.token_flags & IDLE) == 0)
 

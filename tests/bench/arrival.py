@@ -1,7 +1,7 @@
-"""How faithful methods of context mixing are to the vector of a sentence, and what they take: `STORE=... python -m tests.bench arrival`.
+"""How faithful methods of context mixing are to the vector of a sentence, and their time: `STORE=... python -m tests.bench arrival`.
 
 Words that a method finds important are deleted from the sentence (comprehensiveness: the more the vector changes, the better), or kept alone
-(sufficiency: the less it changes, the better), as DeYoung et al. (2020) have it of answers: the change is 1 - cosine of the mean vectors,
+(sufficiency: the less it changes, the better), as DeYoung et al. (2020) do for answers: the change is 1 - cosine of the mean vectors,
 mean over 10, 20 and 50% of the words.
 """
 
@@ -31,7 +31,7 @@ Scores = Callable[[list[TracedLayer]], NDArray[np.floating]]
 
 
 def arrival(place: str) -> None:
-    """A table of the methods."""
+    """Print a table of the methods."""
     corpus = open_corpus(place)
     checkpoint = find_checkpoint(str(corpus.attributes["provenance"]["settings"]["model"]))
     model = HookedModel(checkpoint, device=torch.device("cpu"), dtype=torch.float32)
@@ -59,7 +59,7 @@ def last_point(model: HookedModel) -> str:
 
 
 def chosen_sentences(corpus: Corpus) -> list[tuple[NDArray[np.int64], NDArray[np.intp]]]:
-    """Wordpieces of sentences from the end of the corpus, and the positions of those that are no special tokens."""
+    """Wordpieces of sentences from the end of the corpus, and the positions of the tokens that are not special."""
     sizes = corpus.sentences.row_size.values
     fit = np.flatnonzero((sizes >= FEWEST) & (sizes <= MOST))[-SENTENCES:]
     flags, pieces = corpus.tokens.token_flags.values, corpus.tokens.token_id.values
@@ -70,9 +70,9 @@ def chosen_sentences(corpus: Corpus) -> list[tuple[NDArray[np.int64], NDArray[np
 def scores_of(
     model: HookedModel, read: Callable[[torch.Tensor], torch.Tensor], direction: Callable[[torch.Tensor], torch.Tensor]
 ) -> Mapping[str, Scores]:
-    """What each method gives to each input token of what is read of the last vectors: (token,).
+    """Methods by name; each gives scores of the input tokens for a vector that is read from the last vectors: (token,).
 
-    `read` makes one vector of those of all tokens (token, ...), and `direction` is what parts of this vector are measured along.
+    `read` makes one vector of those of all tokens (token, ...); parts of this vector are measured along `direction`.
     """
     maps = model.product_maps()
     random = np.random.default_rng(0)
@@ -114,7 +114,7 @@ def changes(
     scores: NDArray[np.floating],
     whole: NDArray[np.floating],
 ) -> tuple[float, float]:
-    """Mean change of the vector without the most important words, and with them alone."""
+    """Mean change of the sentence's vector without the most important words, and with these words alone."""
     both = [without_and_alone(len(ids), words, scores, share) for share in SHARES]
     removed, kept = ([_change(whole, mean_vector(model, ids[rows])) for rows in own] for own in zip(*both, strict=True))
     return float(np.mean(removed)), float(np.mean(kept))
@@ -123,7 +123,7 @@ def changes(
 def without_and_alone(
     tokens: int, words: NDArray[np.intp], scores: NDArray[np.floating], share: float
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Positions of the tokens without a share of the words, those with the highest scores, and of these with the ends alone."""
+    """Positions without the share of words with the highest scores, and positions of these words and the special tokens alone."""
     order = words[np.argsort(-scores[words], kind="stable")]
     top = order[: max(1, int(np.ceil(share * len(order))))]
     every = np.arange(tokens)
@@ -135,7 +135,7 @@ def _change(first: NDArray[np.floating], second: NDArray[np.floating]) -> float:
 
 
 def row(name: str, found: Mapping[str, tuple[list[float], list[float], list[float]]]) -> tuple[str, ...]:
-    """Means, and their differences from the compared method, by bootstrap over sentences."""
+    """A row of the table: means, and differences from the compared method with their intervals, by bootstrap over sentences."""
     removed, kept, spent = map(np.array, found[name])
     other = [np.array(each) for each in found[COMPARED]]
     return (
@@ -149,7 +149,7 @@ def row(name: str, found: Mapping[str, tuple[list[float], list[float], list[floa
 
 
 def interval(differences: NDArray[np.float64]) -> str:
-    """Mean of differences with its 95% interval, by bootstrap; empty where there is none."""
+    """Mean of differences with its 95% interval, by bootstrap; empty where all are 0."""
     if not differences.any():
         return ""
     drawn = np.random.default_rng(0).integers(len(differences), size=(RESAMPLES, len(differences)))

@@ -2,7 +2,7 @@
 
 AttentionViz fits each head's queries and keys of 5,021 tokens together, keys moved onto the queries' mean, by scikit-learn's
 t-SNE (its UMAP is less faithful, see `fidelity`). The fit is judged on the sentences that it was made of. The default picture
-is judged on the same sentences, which follow those that it was fitted on: to it they are held out.
+is judged on the same sentences. They follow the sentences of its own fit, so that they are held out.
 """
 
 import json
@@ -26,7 +26,7 @@ from store.schema.pictures import ATTENTIONVIZ_TOKENS, RECALL_KEYS
 from tests.bench.table import show
 
 VIEW = "attention-raw-2d"
-#: A fit takes half a minute on a core: a benchmark that was interrupted continues from here.
+#: File of results. A fit takes half a minute on a core: an interrupted benchmark continues with this file.
 RESULTS = Path("data/bench-attentionviz.jsonl")
 #: Heads in the second table.
 CLOSEST = 8
@@ -38,7 +38,7 @@ open_once = cache(open_corpus)
 
 
 def against_attentionviz(store: str) -> None:
-    """Fit what is not in the file yet, and print the tables."""
+    """Fit the heads that are not in the file yet, and print the tables."""
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     run(Settings(store=store, views=VIEW, features="none"))
     corpus = open_corpus(store)
@@ -53,7 +53,7 @@ def against_attentionviz(store: str) -> None:
 
 
 def _sentences(corpus: Corpus) -> Spans:
-    """First row and end (sentence, 2) of the sentences after those of the default picture's fit, within so many tokens."""
+    """First row and end (sentence, 2) of the sentences after those of the default picture's fit, within AttentionViz's number of tokens."""
     after = int(corpus.view(VIEW).attrs["sample_sentences"])
     start, size = (corpus.sentences[name].values[after:].astype(np.int64) for name in ("row_start", "row_size"))
     count = int(np.searchsorted(np.cumsum(size), ATTENTIONVIZ_TOKENS, side="right"))
@@ -89,7 +89,7 @@ def _judged(corpus: Corpus, query_place: Floats, key_place: Floats, layer: int, 
 
 
 def _placed(corpus: Corpus, layer: int, head: int) -> tuple[Floats, Floats]:
-    """Our places (token, component) of queries and of keys."""
+    """Places (token, component) of queries and of keys in the default picture."""
     places = corpus.places(VIEW, _rows(corpus), layer=layer, head=head)
     return places[:, 0], places[:, 1]
 
@@ -98,7 +98,7 @@ def _placed(corpus: Corpus, layer: int, head: int) -> tuple[Floats, Floats]:
 
 
 def _theirs(store: str, heads: list[tuple[int, ...]]) -> list[Result]:
-    """Results of their fits, head by head; each is appended to the file as soon as it is there."""
+    """Results of AttentionViz's fits, head by head; each is appended to the file once it is computed."""
     corpus = open_corpus(store)
     names = {f"{corpus.name} {_sentences(corpus)[0, 0]} t-SNE {head_name(*head)}": head for head in heads}
     lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
@@ -113,7 +113,7 @@ def _theirs(store: str, heads: list[tuple[int, ...]]) -> list[Result]:
 
 
 def _fit(store: str, layer: int, head: int) -> Result:
-    """One head on one core, as its data were made: github.com/catherinesyeh/attention-exploration, generate_data.ipynb."""
+    """Fit a head on one core as AttentionViz does: github.com/catherinesyeh/attention-exploration, generate_data.ipynb."""
     from sklearn.manifold import TSNE
     from threadpoolctl import threadpool_limits
 
@@ -140,7 +140,7 @@ def _show_means(corpus: Corpus, ours: list[Result], theirs: list[Result]) -> Non
 
 
 def _show_closest(heads: list[tuple[int, ...]], ours: list[Result], theirs: list[Result]) -> None:
-    """The heads in which the default picture is ahead by the least, in either measure."""
+    """Print the heads in which the default picture is ahead by the least, in either measure."""
     all_heads = sorted(
         (min(_ahead("spearman", own, other), _ahead("recall", own, other)), head_name(*head), own, other)
         for head, own, other in zip(heads, ours, theirs, strict=True)
@@ -153,7 +153,7 @@ def _show_closest(heads: list[tuple[int, ...]], ours: list[Result], theirs: list
 
 
 def _ahead(measure: str, own: Result, other: Result) -> float:
-    """How much better ours is; Spearman is best at -1."""
+    """How much better `own` is than `other` in a measure; Spearman is best at -1."""
     return (other[measure] - own[measure]) * (1 if measure == "spearman" else -1)
 
 

@@ -1,4 +1,4 @@
-"""What a reader waits for, in a real browser on a production server: first paint, bytes, hover, head switch."""
+"""Waiting times of a reader in a real browser on a production server: first paint, bytes, hover, head switch."""
 
 import shutil
 import socket
@@ -20,7 +20,7 @@ from tests.bench.table import show
 from tests.browser import CHROMIUM, DRAWN, FLAGS, canvas_place
 
 ROUNDS = 5
-#: Milliseconds before a reader asks for something else: what the last change set off has come to its end.
+#: Milliseconds before the reader's next request, so that all effects of the last change are over.
 REST = 800
 
 #: Time from a step's key to the frame that shows the new head, from inside the page.
@@ -35,7 +35,7 @@ SWITCH = """(key) => new Promise((resolve) => {
   watch();
 })"""
 
-#: Time from the first of some arrow keys, this long apart, to the frame that has title, numbers and picture of their last head.
+#: Time from the first of several arrow keys, `pause` apart, to the frame with title, numbers and picture of the last head.
 STEPS = """([keys, name, pause]) => new Promise((resolve) => {
   const numbers = () => document.querySelector("#beside table").textContent;
   const before = numbers();
@@ -49,7 +49,7 @@ STEPS = """([keys, name, pause]) => new Promise((resolve) => {
 #: Milliseconds between the keys of a reader who is in a hurry.
 HURRY = 120
 
-#: Time from a change of the link to the frame that shows it: what is asked of the canvas by this attribute.
+#: Time from a change of the link to the frame that shows the change, by this attribute of the canvas.
 CHANGE = """([search, attribute]) => new Promise((resolve) => {
   const frame = document.querySelector(".frame");
   const before = frame.dataset[attribute] || "";
@@ -62,13 +62,13 @@ CHANGE = """([search, attribute]) => new Promise((resolve) => {
   window.dispatchEvent(new PopStateEvent("popstate"));
   watch();
 })"""
-#: Each asks something else, so that nothing comes from the browser's cache.
+#: Different searches, so that no answer comes from the browser's cache.
 SEARCHES = [f"?q={word}" for word in ("movie", "film", "actor", "music", "plot")]
 FILTERS = [f"?where=kind:word;position:{low}..20" for low in range(1, 6)]
 COLOURS = [f"?colour={column}" for column in ("position", "norm", "kind", "frequency", "entropy")]
 LASSOS = [f"pca-exact-2d,3,3,0,0,{low},{low},700,{low},700,700,{low},700" for low in (300, 320, 340, 360, 380)]
 
-#: Time from the pointer's move to the text it brings up.
+#: Time from the pointer's move to the text that it brings up.
 HOVER = """([x, y, wanted]) => new Promise((resolve) => {
   const tip = document.querySelector(".tip");
   tip.replaceChildren();
@@ -91,7 +91,7 @@ def production_server(store: str, log: IO[bytes] | None = None, *flags: str) -> 
 def server_process(
     store: str, log: IO[bytes] | None = None, *flags: str
 ) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """`python -m dashboard`, whose log goes to a file or to ours, and its address."""
+    """A process of `python -m dashboard`, which logs to a file or to our own log, and its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -119,7 +119,7 @@ def _wait_for(url: str) -> None:
 
 
 def pages(shapes: list[tuple[int, int, int, int]]) -> None:
-    """What a reader waits for in stores of these (layers, heads, channels, tokens), one column each."""
+    """Print a reader's waiting times in stores of these (layers, heads, channels, tokens), one column each."""
     measured = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
@@ -140,7 +140,7 @@ def pages(shapes: list[tuple[int, int, int, int]]) -> None:
 
 
 def measure(browser: Browser, address: str) -> dict[str, str]:
-    """Every figure of one store; the first round warms the server."""
+    """All figures of one store; the first round warms the server."""
     firsts, wires = zip(*(first_paint(browser, address) for _ in range(ROUNDS + 1)), strict=True)
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.goto(f"{address}/heads")
@@ -168,7 +168,7 @@ def measure(browser: Browser, address: str) -> dict[str, str]:
 
 
 def steps(page: Page, address: str) -> dict[str, list[float]]:
-    """Milliseconds to title, numbers and picture of the next head, and of the fourth from here, after a rest each."""
+    """Milliseconds to title, numbers and picture of the next head, and of the fourth head from here; a rest before each step."""
     page.goto(f"{address}/head?layer=0&head=0")
     page.wait_for_selector(DRAWN)
     page.wait_for_selector("#beside table")
@@ -184,7 +184,7 @@ def _step(page: Page, keys: list[str], head: int) -> float:
 
 
 def changes(page: Page, links: list[str], attribute: str) -> list[float]:
-    """Milliseconds until each link is painted, after a rest each; the first warms the server."""
+    """Milliseconds until each link is painted, with a rest before each; the first link warms the server."""
     return [_change(page, link, attribute) for link in links][1:]
 
 
@@ -210,6 +210,6 @@ def first_paint(browser: Browser, address: str) -> tuple[float, float]:
 
 
 def hover(page: Page, x: float, y: float) -> float:
-    """Milliseconds from a move of the pointer to what it brings up."""
+    """Milliseconds from a move of the pointer to the text that it brings up."""
     px, py = canvas_place(page, x, y)
     return float(page.evaluate(HOVER, [px, py, ""]))

@@ -22,7 +22,7 @@ from tests.bench.ingest import transformers_model
 from tests.bench.table import show
 from tests.family_models import eager_patterns, save_family
 
-#: Of the random models whose rate is measured.
+#: Sizes of the random models whose rate is measured.
 SIZES = {"num_hidden_layers": 6, "num_attention_heads": 6, "hidden_size": 192, "intermediate_size": 384}
 SENTENCES, ROUNDS = 150, 3
 #: Wordpieces of a sentence.
@@ -31,7 +31,7 @@ LENGTHS = (8, 65)
 
 def encoders() -> None:
     """Largest error of a recomputed weight in float64, and processor time of encoding against a plain forward pass."""
-    torch.set_num_threads(1)  # others would wait for each other, which is processor time too
+    torch.set_num_threads(1)  # several threads would wait for each other, which takes processor time too
     with tempfile.TemporaryDirectory() as folder:
         places = {family.name: save_family(Path(folder) / family.model_type, family.model_type) for family in FAMILIES}
         wide = {
@@ -48,7 +48,7 @@ def encoders() -> None:
 
 
 def _error(checkpoint: Checkpoint) -> float:
-    """Largest difference of a weight from transformers' eager attention in float64, over some random sentences."""
+    """Largest difference of an attention weight from transformers' eager attention in float64, over random sentences."""
     hooked = HookedModel(checkpoint, device=torch.device("cpu"), dtype=torch.float32)
     block, errors = _block(hooked), [0.0]
     stops = np.cumsum(block.lengths)[:20]
@@ -66,7 +66,7 @@ def _error(checkpoint: Checkpoint) -> float:
 
 
 def _ratio(checkpoint: Checkpoint) -> str:
-    """How many times the rate of a plain pass an ingest encodes at, in turns on the same batches."""
+    """Rate of an ingest's encoding divided by the rate of a plain pass, measured in turns on the same batches."""
     cpu = torch.device("cpu")
     hooked = HookedModel(checkpoint, device=cpu, dtype=torch.float32, packed=True)
     block, encoder = _block(hooked), Encoder(hooked)

@@ -1,4 +1,4 @@
-"""A tiny model of every family through the whole ingest, `verify`, and every page in a browser: what is wrong is a row."""
+"""A tiny model of every family through the whole ingest, `verify`, and every page in a browser; faults are in the table."""
 
 import tempfile
 import time
@@ -15,7 +15,7 @@ from tests.family_models import BY_TYPE
 
 
 def families() -> int:
-    """The status is 1 where a page of a family has an error or a wrong word."""
+    """Print the table; returns 1 where a page of a family has an error or a wrong word."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         store = make_families(Path(folder) / "store", BY_TYPE)
         snapshot = open_snapshot(store)

@@ -1,4 +1,4 @@
-"""What readers and authors see while parts of a production server fail, and whether a note is lost that was answered as saved.
+"""Answers to readers and authors while parts of a production server fail; whether a note that was confirmed as saved is lost.
 
 Workers are killed, the database of notes is taken away, its disk is full, the clock jumps by an hour, and clients send half a
 request. Notes that the server has confirmed are counted in the database afterwards.
@@ -40,7 +40,7 @@ READERS, AUTHORS, REST = 16, 4, (0.2, 1.0)
 SECONDS = 40
 #: Seconds between two kills of a worker, and for how long workers are killed.
 EVERY, KILLING = 20, 120
-#: Megabytes of the small disk.
+#: Megabytes of the small disk that is filled.
 SMALL = 16
 FORM, JSON = {"Content-Type": "application/x-www-form-urlencoded"}, {"Content-Type": "application/json"}
 PAGES = ("/", "/heads", "/head", "/statistics", "/sentence", "/store", "/notes")
@@ -48,7 +48,7 @@ PAGES = ("/", "/heads", "/head", "/statistics", "/sentence", "/store", "/notes")
 
 @dataclass
 class Seen:
-    """What readers and authors got while a fault lasted."""
+    """Answers to readers and authors while a fault lasts."""
 
     pages: Counter[int] = field(default_factory=Counter)
     writes: Counter[int] = field(default_factory=Counter)
@@ -65,7 +65,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Served:
-    """A server that runs, with the file of its notes and what a note of the benchmark is about."""
+    """A running server, with the file of its notes and the target of the benchmark's notes."""
 
     process: subprocess.Popen[bytes]
     netloc: str
@@ -74,7 +74,7 @@ class Served:
 
 
 def faults(store: str) -> int:
-    """Try every fault, and print what was seen; 1 where a confirmed note was lost or a page had a server error."""
+    """Try every fault, and print the answers; returns 1 where a confirmed note was lost or a page had a server error."""
     rows = [_row(name, *fault(store)) for name, fault in FAULTS.items()]
     columns = (
         "",
@@ -163,7 +163,7 @@ def _clock(offset: str) -> Callable[[str], tuple[Seen, int]]:
 
 @contextmanager
 def _shifted_clock(offset: str) -> Iterator[None]:
-    """Let processes that start within the context have another time, by Debian's package faketime."""
+    """Shift the clock of processes that start within the context, by Debian's package faketime."""
     served_store = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
     if served_store is None:
         raise FileNotFoundError("Install Debian's package faketime.")
@@ -217,7 +217,7 @@ def _served(store: str, folder: Path) -> Iterator[Served]:
 
 
 def _watched(served: Served, seconds: float, fault: Callable[[Served, Event], None]) -> tuple[Seen, int]:
-    """What readers and authors see for some seconds of a fault, and how many confirmed notes are lost."""
+    """Answers to readers and authors for some seconds of a fault, and the number of confirmed notes that are lost."""
     seen, end = Seen(), Event()
     with ThreadPoolExecutor(READERS + AUTHORS + 1) as pool:
         work = [pool.submit(fault, served, end)]
@@ -256,7 +256,7 @@ def _write_note(served: Served, seen: Seen, _chance: random.Random) -> None:
 
 
 def _answer(served: Served, seen: Seen, path: str, body: str, headers: dict[str, str]) -> tuple[int, bytes]:
-    """Status, 0 without an answer, and body."""
+    """Status and body of an answer; status 0 where no answer comes."""
     connection = http.client.HTTPConnection(served.netloc, timeout=60)
     try:
         connection.request("POST", path, body, headers)

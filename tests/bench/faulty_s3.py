@@ -35,7 +35,7 @@ class FaultyS3(ThreadingHTTPServer):
     Attributes
     ----------
     fault, share, path, left, slow
-        What goes wrong, as `fail` sets it. Lost answers are those to writes.
+        Fault and its settings, as `fail` sets them. Only answers to writes are lost.
     delay
         Seconds before every request is passed on.
     seen, injected
@@ -58,7 +58,7 @@ class FaultyS3(ThreadingHTTPServer):
     def fail(
         self, fault: Fault, *, share: float = 1, path: str = "", most: int = NO_END, seconds: float = SLOW
     ) -> None:
-        """Let a share of the requests to a path fail from now on, at most so many."""
+        """Let a share of the requests to a path fail from now on, at most `most` of them."""
         self.fault, self.share, self.path, self.left, self.slow = fault, share, path, most, seconds
         self.injected.clear()
 
@@ -67,7 +67,7 @@ class FaultyS3(ThreadingHTTPServer):
         self.fault = None
 
     def empty(self) -> None:
-        """Empty the server, which holds its buckets in memory of this process, and make the bucket."""
+        """Empty the server, whose buckets are in the memory of this process, and make the bucket."""
         self._send([("POST", "/moto-api/reset", b""), ("PUT", f"/{BUCKET}", b"")])
 
     def upload(self, folder: Path, prefix: str) -> None:
@@ -90,7 +90,7 @@ class FaultyS3(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}"
 
     def next_fault(self, method: str, path: str) -> Fault | None:
-        """What goes wrong with a request; counts it."""
+        """The fault of a request, or None; counts the request and the fault."""
         with self._lock:
             self.seen[method] += 1
             fails = self.path in path and (self.fault != "lost answer" or method == "PUT")
@@ -101,7 +101,7 @@ class FaultyS3(ThreadingHTTPServer):
             return self.fault
 
     def handle_error(self, *_: object) -> None:
-        """Clients that close their connection are no error here."""
+        """Ignore errors: clients close their connections."""
 
 
 class _Handler(BaseHTTPRequestHandler):

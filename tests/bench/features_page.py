@@ -1,4 +1,4 @@
-"""What a reader of the page Features waits for, on a store with a sample of 20,000 tokens: `python -m tests.bench features`."""
+"""Waiting times of a reader of page Features, on a store with a sample of 20,000 tokens: `python -m tests.bench features`."""
 
 from statistics import median
 
@@ -9,7 +9,7 @@ from tests.bench.browser import REST, ROUNDS, changes, first_paint, hover, produ
 from tests.bench.table import show
 from tests.browser import CHROMIUM, DRAWN, FLAGS
 
-#: Time from a step's key until the points stand at the next point of the model, the glide included.
+#: Time from a step's key until the points are at the next feature point, the glide included.
 STEP = """(key) => new Promise((resolve) => {
   const frame = document.querySelector(".frame");
   const before = frame.dataset.at;

@@ -10,7 +10,7 @@ from store import Corpus, open_corpus
 from store.schema.pictures import NORMALIZATIONS, ViewName
 from tests.bench.table import show
 
-#: Beside the store of `make dashboard`: all these pictures take the better part of an hour on two cores, and are kept.
+#: A store beside that of `make dashboard`, which is kept: all its pictures take most of an hour on two cores.
 STORE = "data/bench-fidelity"
 PRESET = "attentionviz-centroid-2d"
 NAMES = [f"{projection}-{name}-2d" for projection in ("pca", "attention", "tsne", "umap") for name in NORMALIZATIONS]
@@ -42,7 +42,7 @@ def fidelity(store: str = STORE) -> None:
 
 
 def _row(corpus: Corpus, view: str) -> tuple[object, ...]:
-    """Means over heads, on held-out sentences and on those of the fit, and how many heads are worse than AttentionViz's."""
+    """A row of the table: means over heads on held-out sentences and on the fit's, and how many heads are worse than AttentionViz's."""
     opened = corpus.view(view)
     held, fitted = (opened.fidelity.sel(judged=judged).mean(("layer", "head")) for judged in ("held_out", "fitted"))
     numbers = [f"{float(held.sel(measure=name)):.3f}" for name in ("spearman", "recall", "across", "trustworthiness")]

@@ -1,4 +1,4 @@
-"""Every page in Firefox: is it complete, what is drawn, and does it complain."""
+"""Every page in Firefox: whether it is complete, how its picture is drawn, and its errors."""
 
 import time
 from typing import Any
@@ -23,7 +23,7 @@ const seen = (selector) => [...document.querySelectorAll(selector)].some((elemen
 if (seen(".frame img")) return "still picture";
 return seen(".points .frame canvas") ? "WebGL points" : "";
 """
-#: Errors of pages and what they wrote to the console as an error, since the last look.
+#: Errors of pages, and errors that pages wrote to the console, since the last call.
 ERRORS = """
 const isOurs = (file) => file?.startsWith("http://127.0.0.1"); // Firefox complains of its own requests, too
 const written = Cc["@mozilla.org/consoleAPI-storage;1"].getService(Ci.nsIConsoleAPIStorage);
@@ -37,7 +37,7 @@ return [...said.map((event) => String(event.arguments[0])), ...raised.map((messa
 
 
 def firefox(store: str, address: str | None = None) -> int:
-    """Open every page of a store, or of a server that runs; 1 where one has an error or is not complete in time."""
+    """Open every page of a store, or of a running server; returns 1 where a page has an error or is not complete in time."""
     if address is None:
         with production_server(store) as served:
             return firefox(store, served)
@@ -50,7 +50,7 @@ def firefox(store: str, address: str | None = None) -> int:
 
 
 def visit(browser: Firefox, url: str) -> tuple[str, float, list[Any]]:
-    """What draws the picture of a page, seconds until it is complete, and its errors."""
+    """How the picture of a page is drawn, seconds until the page is complete, and its errors."""
     began = time.perf_counter()
     browser.go(url)
     while not (complete := browser.evaluate(COMPLETE)) and time.perf_counter() - began < PATIENCE:

@@ -1,4 +1,4 @@
-"""Single flipped bits in files of a store: does `verify` find each, and is a wrong number served?"""
+"""Single flipped bits in files of a store: whether `verify` finds each, and whether a wrong number is served."""
 
 import shutil
 import tempfile
@@ -32,7 +32,7 @@ Answers = dict[str, tuple[int, bytes]]
 
 
 def flips(store: str, count: int) -> None:
-    """Flip a bit of a file, ask for every route, run `verify`; one file after the other, of every kind there is."""
+    """Flip a bit of a file, request every route, and run `verify`; for `count` files in turn, of every kind."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "store"
         shutil.copytree(store, copy)
@@ -63,7 +63,7 @@ def _routes(url: str) -> list[str]:
 
 
 def _answers(url: str, routes: list[str]) -> Answers:
-    """Status and bytes of every route, of a server that has just been started; 503 where none starts."""
+    """Status and bytes of every route of a newly started server; 503 where the server does not start."""
     try:
         client = create_app(ServedStore(url)).server.test_client()
     except StoreError as error:

@@ -27,7 +27,7 @@ from tests.bench.browser import production_server
 from tests.bench.table import show
 
 REQUESTS, CLIENTS = 20_000, 32
-#: Seconds for the next byte of an answer: a request that announces more than it sends gets none.
+#: Seconds for the next byte of an answer: a request that announces more bytes than it sends gets no answer.
 PATIENCE = 2
 BUSY = 503
 METHODS = ("GET", "POST", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "get", "X" * 40, "")
@@ -67,14 +67,14 @@ FITTING_HEADERS = (
 )
 #: Sessions of an author and of a reader; a generated request may end one.
 SESSIONS = 60
-#: What no answer may hold: a traceback, a file of the server, its secrets.
+#: Text that no answer may hold: a traceback, a file of the server, its secrets.
 LEAKS = re.compile(rb'Traceback \(most recent|File "/|site-packages|HEADSCAPE_[A-Z]+=|scrypt:\d|root:x:0:0')
 STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})")
 
 
 @dataclass(frozen=True)
 class Generated:
-    """A request as it is sent, without its body, and the body."""
+    """A generated request: the bytes before its body, and the body."""
 
     head: bytes
     body: bytes
@@ -105,7 +105,7 @@ class Generator:
         return re.sub(r"<([^>]+)>", self._value, self._chance.choice(self._rules))
 
     def _value(self, converter: re.Match[str]) -> str:
-        """A value of a part of an address: mostly one that fits."""
+        """A value for a part of an address; most values fit the rule."""
         name = converter[1].rpartition(":")[2]
         if self._chance.random() < 0.25:
             return quote(self._chance.choice(HOSTILE), safe="%")
@@ -155,7 +155,7 @@ class Generator:
 
 
 def fuzz(store: str, requests: int = REQUESTS) -> int:
-    """Send generated requests to a server of a store, and print what it answered; 1 where an answer is not as it must be."""
+    """Send generated requests to a server of a store, and print its answers; returns 1 where an answer is wrong."""
     with tempfile.TemporaryFile() as log, tempfile.TemporaryDirectory() as folder:
         access = by_password(Path(folder))
         server = server_of(store, access)
@@ -188,7 +188,7 @@ def fuzz(store: str, requests: int = REQUESTS) -> int:
 
 
 def _session(server: Flask, access: Access, name: str) -> str:
-    """The cookie of a new session of somebody; attempts to sign in are limited, so none is made."""
+    """The cookie of a new session of a person, made without signing in, as attempts to sign in are limited."""
     with server.test_request_context():
         Sessions(access).begin(name, stamp="1")
         response = server.make_response("")
@@ -234,6 +234,6 @@ def _exchange(netloc: str, sent: Generated) -> tuple[int, bool]:
             while part := client.recv(1 << 16):
                 answer = answer[:200_000] + part if len(answer) < 200_000 else answer
     except OSError:
-        pass  # the server may close before it has read all, or wait for what never comes
+        pass  # the server may close before it has read all, or wait for bytes that never come
     status = STATUS.match(answer)
     return int(status[1]) if status else 0, bool(LEAKS.search(answer) or Path.cwd().as_posix().encode() in answer)

@@ -1,4 +1,4 @@
-"""How fast ingest is against a plain forward pass over the same batches, how much memory it takes, how large a store is."""
+"""Rate of an ingest against a plain forward pass over the same batches, its memory, and the size of its store."""
 
 import os
 import resource
@@ -31,10 +31,10 @@ ROUNDS = 3
 
 
 def rate(defaults: Settings, *, recut: int | None = None) -> None:
-    """Tokens a second: plain forward pass, and everything ingest computes and writes; in turns, so that noise hits both.
+    """Print tokens a second of a plain forward pass and of the whole ingest of vectors; in turns, so that noise hits both.
 
-    Both have all threads of torch, which the ingest shares out among its streams itself. With `recut` the tokens are cut
-    anew into sentences of so many wordpieces, which no data has enough of.
+    Both have all threads of torch, which the ingest shares out among its streams. With `recut` the tokens are cut
+    into sentences of `recut` wordpieces, as no data has enough sentences of that length.
     """
     with tempfile.TemporaryDirectory() as folder:
         settings = replace(defaults, store=f"{folder}/store")
@@ -58,7 +58,7 @@ def rate(defaults: Settings, *, recut: int | None = None) -> None:
 
 
 def recut_corpus(corpus: PlannedCorpus, length: int) -> PlannedCorpus:
-    """The same tokens in sentences of so many; those left over at the end of a block are its last sentence."""
+    """The tokens of a corpus in sentences of `length` tokens; the rest of a block is its last sentence."""
     blocks = []
     for block in corpus.blocks:
         rest = block.tokens % length
@@ -68,7 +68,7 @@ def recut_corpus(corpus: PlannedCorpus, length: int) -> PlannedCorpus:
 
 
 def report(name: str, device: torch.device, dtype: torch.dtype, rounds: list[tuple[float, float]]) -> None:
-    """The first round warms up and is not counted."""
+    """Print the rates of all rounds but the first, which warms up."""
     ratios = sorted(whole / forward for forward, whole in rounds)
     rows = [
         ("plain forward pass (sdpa, same batches)", f"{median(forward for forward, _ in rounds):,.0f}", "1"),
@@ -86,7 +86,7 @@ def report(name: str, device: torch.device, dtype: torch.dtype, rounds: list[tup
 
 
 def transformers_model(checkpoint: Checkpoint, device: torch.device) -> torch.nn.Module:
-    """The plain model, without hooks."""
+    """The plain model of a checkpoint, without hooks."""
     import transformers
 
     family = checkpoint.family
@@ -97,7 +97,7 @@ def transformers_model(checkpoint: Checkpoint, device: torch.device) -> torch.nn
 
 
 def plain_pass(model: torch.nn.Module, corpus: PlannedCorpus, encoder: Encoder, dtype: torch.dtype) -> None:
-    """Forward over the very batches of the ingest, outputs dropped."""
+    """Run the model over the same batches as the ingest, and drop the outputs."""
     device = encoder.model.device
     for block in corpus.blocks:
         for batch in make_batches(block, tokens=encoder.batch_tokens):
@@ -110,13 +110,13 @@ def plain_pass(model: torch.nn.Module, corpus: PlannedCorpus, encoder: Encoder, 
 
 
 def ingest_pass(writer: Writer, checkpoint: Checkpoint, corpus: PlannedCorpus, encoder: Encoder, name: str) -> None:
-    """The whole stage `tensors` into a group of its own."""
+    """Run the whole stage `tensors` into a group of its own."""
     model = model_group(checkpoint, corpus, dtype=f"round {name}")
     encode_corpus(writer, model, corpus, pending_blocks(writer, model, corpus), encoder)
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Seconds the work took."""
+    """Seconds that the work takes."""
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
@@ -124,7 +124,7 @@ def timed(work: Callable[[], object]) -> float:
 
 @dataclass(frozen=True)
 class WholeIngest:
-    """An ingest in a process of its own: what it made, and what it took."""
+    """An ingest in a process of its own: tokens and bytes of its store, time and memory of the process."""
 
     tokens: int
     seconds: float

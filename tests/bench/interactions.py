@@ -15,16 +15,16 @@ from tests.bench.settled import OBSERVE, settle
 from tests.bench.table import show
 from tests.browser import CHROMIUM, FLAGS, GOT_IT, canvas_place
 
-#: Medians of so many rounds, after one that warms the server; seconds of rest before each; the limit in milliseconds.
+#: Rounds of a median, after one that warms the server; seconds of rest before each; the limit in milliseconds.
 ROUNDS, REST, LIMIT = 3, 0.8, 300
-#: Milliseconds until something that is to be used must be on the page.
+#: Milliseconds until a control or other target must be on the page.
 PATIENCE = 15_000
 Act = Callable[[Page, int], None]
 
 
 @dataclass(frozen=True)
 class Interaction:
-    """What a reader does on a page, otherwise from round to round."""
+    """An action of a reader on a page, which differs from round to round."""
 
     page: str
     name: str
@@ -54,7 +54,7 @@ def writing(box: str, *texts: str) -> Act:
 
 
 def clicking(find: Callable[[Page, int], Locator]) -> Act:
-    """Click what is found for a round."""
+    """Click the element that `find` gives for a round."""
     return lambda page, turn: find(page, turn).click()
 
 
@@ -69,7 +69,7 @@ def click_point(page: Page, turn: int) -> None:
 
 
 def click_dot(page: Page, turn: int) -> None:
-    """Click a head of the map: the dots lie below an area that takes the clicks."""
+    """Click a head of the map by its place, as an area above the dots takes the clicks."""
     place = page.locator("#head-map .scatterlayer .points path").nth(9 + 7 * turn).bounding_box()
     assert place is not None
     page.mouse.click(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
@@ -135,7 +135,7 @@ INTERACTIONS = (
 
 
 def interactions(store: str, address: str | None = None) -> None:
-    """A table of all, the slowest first; those beyond the limit are marked, with the time to the first change."""
+    """Print a table of all interactions, slowest first, with the time to the first change; times beyond the limit are marked."""
     if address is None:
         with production_server(store) as served:
             return interactions(store, served)
@@ -152,7 +152,7 @@ def interactions(store: str, address: str | None = None) -> None:
 
 
 def measure(page: Page, address: str, interaction: Interaction) -> tuple[float, float]:
-    """Medians of the milliseconds to the first and to the last change; NaN where the page has not what is to be used."""
+    """Medians of the milliseconds to the first and to the last change; NaN where the page lacks the target."""
     page.set_default_timeout(PATIENCE)
     page.goto(f"{address}/{interaction.page}")
     wait_until_complete(page)

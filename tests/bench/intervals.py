@@ -1,4 +1,4 @@
-"""How often 95% intervals of a few sentences hold the mean of all: the percentile bootstrap beside others."""
+"""How often 95% intervals from a few sentences hold the mean of all sentences: the percentile bootstrap beside other methods."""
 
 from collections.abc import Callable
 
@@ -12,13 +12,13 @@ from tests.bench.table import show
 
 Floats = NDArray[np.float64]
 Interval = Callable[[Floats, Floats], tuple[Floats, Floats]]
-#: Draws of so many sentences.
+#: Draws of sentences for each size.
 DRAWS = 60
 ENDS = np.array(PERCENTILES) / 100
 
 
 def intervals(store: str, sizes: tuple[int, ...]) -> None:
-    """The mean and the lowest coverage over all statistics of all heads, of so many sentences drawn from a store."""
+    """Print mean and lowest coverage over all statistics of all heads, for each number of sentences drawn from a store."""
     means = sentence_means(open_corpus(store))
     rows = [(f"{size:,}", *(coverage(means, size, interval) for interval in INTERVALS.values())) for size in sizes]
     title = f"Share of {DRAWS} intervals that hold the mean of {len(means):,} sentences, {means.shape[1]:,} numbers: mean (5%, lowest)"
@@ -38,7 +38,7 @@ def sentence_means(corpus: Corpus) -> Floats:
 
 
 def coverage(means: Floats, size: int, interval: Interval) -> str:
-    """How often an interval of `size` drawn sentences holds the mean of all."""
+    """How often an interval from `size` drawn sentences holds the mean of all sentences."""
     generator, truth = np.random.default_rng(0), means.mean(axis=0)
     held = np.zeros(means.shape[1])
     for draw in range(DRAWS):
@@ -57,13 +57,13 @@ def replicates(drawn: Floats, seed: int) -> Floats:
 
 
 def percentile(_: Floats, means: Floats) -> tuple[Floats, Floats]:
-    """The store's interval."""
+    """The percentile interval, which the store has."""
     low, high = np.percentile(means, PERCENTILES, axis=0)
     return low, high
 
 
 def bias_corrected(drawn: Floats, means: Floats) -> tuple[Floats, Floats]:
-    """BCa (Efron 1987), with the acceleration of a mean."""
+    """BCa interval (Efron 1987), with the acceleration of a mean."""
     deviation = drawn - drawn.mean(axis=0)
     acceleration = (deviation**3).sum(axis=0) / (6 * np.maximum((deviation**2).sum(axis=0), 1e-30) ** 1.5)
     below = (means < drawn.mean(axis=0)).mean(axis=0)
@@ -78,7 +78,7 @@ def _at(means: Floats, share: Floats) -> Floats:
 
 
 def student(drawn: Floats, _: Floats) -> tuple[Floats, Floats]:
-    """Mean and standard error by Student's distribution."""
+    """Interval of Student's distribution, from mean and standard error."""
     half = t.ppf(ENDS[1], len(drawn) - 1) * drawn.std(axis=0, ddof=1) / np.sqrt(len(drawn))
     return drawn.mean(axis=0) - half, drawn.mean(axis=0) + half
 

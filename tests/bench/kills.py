@@ -1,4 +1,4 @@
-"""SIGKILLs at random moments of the default ingest: what readers see after each, and whether the end is the same."""
+"""SIGKILLs at random moments of the default ingest: state of the store after each, and whether the final store is the same."""
 
 import random
 import subprocess
@@ -41,7 +41,7 @@ def kills(count: int) -> None:
 
 
 def _kill_until_finished(place: str, chance: random.Random, most: int) -> list[str]:
-    """What readers saw after each kill of a running ingest; at the end the ingest has come to its end."""
+    """Kill a running ingest up to `most` times, then let it finish. Returns the state that readers see after each kill."""
     seen: list[str] = []
     while len(seen) < most:
         alive, state = _kill_after(chance.uniform(1, 14), place)
@@ -53,13 +53,13 @@ def _kill_until_finished(place: str, chance: random.Random, most: int) -> list[s
 
 
 def _command(place: str, sentences: int) -> list[str]:
-    views = "pca-exact-2d,pca-raw-3d"  # with all of them few kills would meet the stages before
+    views = "pca-exact-2d,pca-raw-3d"  # with all pictures few kills would meet the earlier stages
     options = {"store": place, "sentences": str(sentences), "views": views, "features": "pca-joint"}
     return [sys.executable, "-m", "ingest", *(part for name, value in options.items() for part in (f"--{name}", value))]
 
 
 def _kill_after(seconds: float, place: str) -> tuple[bool, str]:
-    """Whether it was still running, and what readers saw afterwards."""
+    """Kill an ingest after some seconds: whether it was still running, and the state that readers see afterwards."""
     process = subprocess.Popen(_command(place, SENTENCES), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(seconds)
     alive = process.poll() is None

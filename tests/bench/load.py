@@ -1,4 +1,4 @@
-"""What many readers wait for on a production server, and the memory of its workers: `python -m tests.bench team crowd flood`."""
+"""Waiting times of many readers on a production server, and memory of its workers: `python -m tests.bench team crowd flood`."""
 
 import asyncio
 import sys
@@ -16,13 +16,13 @@ from tests.bench.load_client import OK, Answer, Pace, ask_all
 from tests.bench.load_requests import Mix, Request
 from tests.bench.table import show
 
-#: Fifty readers who look at what they get, fifty who do not, and more than a server of this size is for.
+#: Fifty readers who pause, the first minute of fifty who do not, these again, and more readers than this server is made for.
 TEAM, FIRST, CROWD, FLOOD = Pace(50, 300, (2, 6)), Pace(50, 60), Pace(50, 150), Pace(200, 60)
 #: Readers before and after the flood: the server has recovered when its last `LAST` answers are as fast as before.
 CALM, LAST, AS_BEFORE = Pace(8, 30, (0.2, 0.6)), 20, 1.5
-#: Seconds between two looks at the memory of the server.
+#: Seconds between two measurements of the server's memory.
 EVERY = 20
-#: A look at memory: the second, the number of answers, and of each process its name, resident and proportional bytes.
+#: A measurement of memory: second, number of answers, and name, resident and proportional bytes of each process.
 Look = tuple[float, int, list[tuple[str, int, int]]]
 
 
@@ -33,7 +33,7 @@ class Measured:
     Attributes
     ----------
     own, cpu
-        Seconds of CPU time that the readers took, and the server.
+        Seconds of CPU time of the readers, and of the server.
     """
 
     answers: list[Answer]
@@ -48,13 +48,13 @@ class Measured:
 
 
 def team(store: str) -> None:
-    """What fifty readers wait for who look at what they get: five minutes."""
+    """Waiting times of fifty readers who pause between requests, for five minutes."""
     with _served(store) as (address, mix, process):
         _show_load(TEAM, mix, asyncio.run(_measure(address, iter(mix), TEAM, process)))
 
 
 def crowd(store: str) -> None:
-    """Requests a second of fifty readers without a pause, after their first minute on a new server; whether memory stays."""
+    """Requests a second of fifty readers without a pause, after their first minute on a new server; whether memory stays constant."""
     with _served(store) as (address, mix, process):
         requests = iter(mix)
         asyncio.run(_measure(address, requests, FIRST, process))
@@ -62,7 +62,7 @@ def crowd(store: str) -> None:
 
 
 def flood(store: str) -> None:
-    """What two hundred readers without a pause are told, and how soon the server is itself again: two minutes."""
+    """Answers to two hundred readers without a pause, and the seconds until the server has recovered: two minutes."""
     with _served(store) as (address, mix, process):
         requests = iter(mix)
         before = asyncio.run(_measure(address, requests, CALM, process))
@@ -107,7 +107,7 @@ def _cpu(server: psutil.Process) -> float:
 
 
 def _memory(server: psutil.Process) -> list[tuple[str, int, int]]:
-    """Of each process of the server its name, resident and proportional bytes."""
+    """Name, resident and proportional bytes of each process of the server."""
     rows = []
     for process in [server, *server.children(recursive=True)]:
         try:
@@ -152,7 +152,7 @@ def _median(answers: list[Answer]) -> float:
 
 
 def _seconds_to_recover(answers: list[Answer], ended: float, most: float) -> str:
-    """When the median of the last answers was first at most so many milliseconds."""
+    """Seconds from `ended` until the median of the last answers is at most `most` milliseconds."""
     in_order = sorted(answers, key=lambda answer: answer.at)
     for number in range(LAST, len(in_order) + 1):
         if _median(in_order[number - LAST : number]) <= most:

@@ -1,4 +1,4 @@
-"""Readers of a server on this machine: one event loop, a connection for each, and no look into what they get.
+"""Readers of a server on this machine: one event loop, a connection for each, and answers that are not parsed.
 
 They share the cores with the server, so a request is a write of bytes, and an answer is counted and dropped.
 """
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from tests.bench.load_requests import Request
 
-#: Seconds after which a reader gives up, and bytes that are read at once.
+#: Seconds after which a reader gives up, and bytes of one read.
 PATIENCE, PIECE = 120, 1 << 16
 OK, BUSY = 200, 503
 FORM = "application/x-www-form-urlencoded"
@@ -30,10 +30,10 @@ class Pace:
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of a request.
+    """The outcome of a request.
 
-    `at` is the second of the clock at which it was complete; `status` is 0 for no answer. `retry` says whether it names a
-    time to ask again.
+    `at` is the second of the clock at which the answer was complete; `status` is 0 without an answer. `retry` says
+    whether the answer names a time to ask again.
     """
 
     kind: str
@@ -44,17 +44,17 @@ class Answer:
 
     @property
     def is_clear(self) -> bool:
-        """Whether it is what was asked for, or says that the server is busy and when to ask again."""
+        """Whether the request succeeded, or the answer says that the server is busy and when to ask again."""
         return self.status == OK or self.told_busy
 
     @property
     def told_busy(self) -> bool:
-        """Whether it says that the server is busy, and when to ask again."""
+        """Whether the answer says that the server is busy, and when to ask again."""
         return self.status == BUSY and self.retry
 
 
 async def ask_all(address: str, requests: Iterator[Request], pace: Pace, answers: list[Answer]) -> None:
-    """Add the answers of all readers, each with one request after the other."""
+    """Let all readers ask, each one request after the other, and add their answers to the list."""
     end = time.monotonic() + pace.seconds
     netloc = urlsplit(address).netloc
     readers = (_read(_Connection(netloc), requests, pace, end, number, answers) for number in range(pace.readers))
@@ -70,7 +70,7 @@ async def _read(
     answers: list[Answer],
 ) -> None:
     pauses = random.Random(number)
-    await asyncio.sleep(pauses.uniform(0, pace.pause[1]))  # they do not begin at once
+    await asyncio.sleep(pauses.uniform(0, pace.pause[1]))  # readers do not begin together
     while time.monotonic() < end:
         answer = await connection.ask(next(requests))
         answers.append(answer)
@@ -79,7 +79,7 @@ async def _read(
 
 
 class _Connection:
-    """A connection of a reader; a new one after an error, or where the server closes it."""
+    """A reader's connection, which is opened anew after an error or where the server closes it."""
 
     def __init__(self, netloc: str) -> None:
         self._netloc = netloc
@@ -104,7 +104,7 @@ class _Connection:
         self._streams = None
 
     async def _exchange(self, content: bytes) -> tuple[int, bool]:
-        """The status, and whether it names a time to ask again."""
+        """The status of an answer, and whether the answer names a time to ask again."""
         if self._streams is None:
             host, port = self._netloc.rsplit(":", 1)
             self._streams = await asyncio.open_connection(host, int(port))

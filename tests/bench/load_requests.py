@@ -1,7 +1,7 @@
-"""What many readers ask a server for: every kind of request that its pages send, at random but the same for a seed.
+"""Requests of many readers to a server: every kind that its pages send, at random; a seed gives the same requests.
 
-Sizes are those that pages offer. Heads, points and sentences are any of the corpus; as a page asks for several things of
-one, and colleagues look at the same, every second choice is one of the last `RECENT`.
+Sizes are those that pages offer. Heads, points and sentences are random ones of the corpus. A page asks for several things
+of one head, and colleagues look at the same one: every second choice repeats one of the last `RECENT`.
 """
 
 import random
@@ -33,7 +33,7 @@ WORDS = (
     "old",
     "end",
 )
-#: Tokens of the picture of a head, most often as it opens; pixels of a panel in a picture of one head and of all.
+#: Tokens of the picture of a head, most often the initial number; pixels of a panel in a picture of one head and of all.
 TOKENS, SIDES, SMALL_SIDES = (2_000, 20_000, 20_000, 20_000, 100_000), (400, 600, 900), (80, 96, 120)
 #: Choices that are remembered.
 RECENT = 30
@@ -81,7 +81,7 @@ class Mix:
         return Request(kind, *((request,) if isinstance(request, str) else request))
 
     def _every_kind(self) -> dict[str, tuple[float, Make]]:
-        """How often each is asked for, and how one is made."""
+        """How often each kind of request is sent, and the function that makes one, by kind."""
         kinds: dict[str, tuple[float, Make]] = {
             "page": (20, lambda: self._page(self._location())),
             "page Statistics, filtered": (3, lambda: self._page(("/statistics", f"?where={self._where()}"))),
@@ -142,7 +142,7 @@ class Mix:
         return "/data/page", urlencode(form).encode()
 
     def _location(self) -> tuple[str, str]:
-        """Every page, with what its links say most often."""
+        """Path and query of a page, with the fields that its links have most often."""
         token = self._token()
         searches = {
             "overview": {},
@@ -159,7 +159,7 @@ class Mix:
         return f"/{page}", f"?{urlencode(more)}&{self._layer_and_head()}"
 
     def _some(self, fields: dict[str, str]) -> dict[str, str]:
-        """Each field in every second link."""
+        """The fields, each with a chance of 1/2."""
         return {name: value for name, value in fields.items() if self._random.random() < 1 / 2}
 
     def _coloured(self) -> str:
@@ -181,7 +181,7 @@ class Mix:
         )
 
     def _text(self) -> str:
-        """Every third is one that was typed before, as a page asks for several things of what is typed."""
+        """A typed text; every third was typed before, as a page asks for several things of a typed text."""
         self._typed += self._random.random() > 1 / 3
         words = random.Random(self._typed).choices(WORDS, k=20)
         return urlencode({"text": " ".join([*words, str(self._typed)])})
@@ -204,7 +204,7 @@ class Mix:
         return self._chosen("sentence", lambda: self._number(self._corpus.n_sentences) - 1)
 
     def _chosen(self, name: str, choose: Callable[[], T]) -> T:
-        """Another one, or in every second case one of the last."""
+        """A new choice, or in every second case one of the last `RECENT`."""
         recent: deque[Any] = self._recent[name]
         if recent and self._random.random() < 1 / 2:
             return cast("T", self._random.choice(recent))

@@ -1,4 +1,4 @@
-"""Firefox by Marionette, the protocol it brings along: messages of JSON, each after its length. No driver is needed."""
+"""Firefox by its own protocol Marionette: JSON messages, each after its length. No driver is needed."""
 
 import json
 import shutil
@@ -14,7 +14,7 @@ from typing import Any
 FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
 #: Seconds until Firefox listens, and until a command is answered.
 START, PATIENCE = 60, 120
-#: The server's address is ours; nothing else is asked of a network. WebGL2 runs in software, too.
+#: Firefox asks the network for nothing but our server. WebGL2 runs in software, too.
 PREFERENCES = {
     "marionette.port": 0,
     "webgl.force-enabled": True,
@@ -38,7 +38,7 @@ class Firefox:
         self.command("WebDriver:NewSession", {"capabilities": {"alwaysMatch": {"pageLoadStrategy": "normal"}}})
 
     def command(self, name: str, parameters: dict[str, Any]) -> Any:
-        """Send a command; its result. Raises RuntimeError where Firefox refuses it."""
+        """Send a command; returns its result. Raises RuntimeError where Firefox refuses the command."""
         self._number += 1
         text = json.dumps([0, self._number, name, parameters])
         self._connection.sendall(f"{len(text.encode())}:{text}".encode())
@@ -84,7 +84,7 @@ def running() -> Iterator[Firefox]:
 
 
 def _port(file: Path) -> int:
-    """Where Firefox listens: it writes that into its profile."""
+    """The port on which Firefox listens, from the file in its profile. TimeoutError where the file stays empty."""
     for _ in range(10 * START):
         if file.exists() and (text := file.read_text().strip()):
             return int(text)

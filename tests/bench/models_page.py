@@ -1,4 +1,4 @@
-"""Seconds of page Models in a store of 22 models of 72 heads: of a worker's first request, and of other numbers and a box after it."""
+"""Seconds of page Models in a store of 22 models of 72 heads: a worker's first request, then other numbers and a box of heads."""
 
 import tempfile
 import time
@@ -26,7 +26,7 @@ LINKS = ("?across=iou&up=context", "?tint=entropy", "?acrossin=5..50")
 
 
 def models_page() -> None:
-    """Medians of `ROUNDS` servers of one worker."""
+    """Print medians over `ROUNDS` servers, each of one worker."""
     with tempfile.TemporaryDirectory() as folder:
         store = many_models(Path(folder))
         rounds = [_seconds(store) for _ in range(ROUNDS)]
@@ -62,7 +62,7 @@ async def _copy(chunks: Store, group: str, other: str) -> None:
 
 
 def _seconds(store: str) -> list[float]:
-    """Of each link at a new server, one after the other."""
+    """Seconds of each link at a new server, one after the other."""
     with production_server(store, None, "--workers=1") as address:
         asked = [("/store", ""), ("/models", ""), *(("/models", link) for link in LINKS)]
         return [_page(address, path, search) for path, search in asked]

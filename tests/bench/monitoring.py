@@ -1,4 +1,4 @@
-"""What watching a request costs: `python -m tests.bench monitoring`."""
+"""Time that metrics and the access log add to a request: `python -m tests.bench monitoring`."""
 
 import os
 import tempfile
@@ -44,7 +44,7 @@ def _application(_environ: dict[str, Any], start: Callable[..., object]) -> Iter
 
 
 def _microseconds(application: Callable[..., Iterable[bytes]]) -> float:
-    """Of a request."""
+    """Microseconds of a request, median of the rounds."""
     return median(_round(application) for _ in range(ROUNDS))
 
 

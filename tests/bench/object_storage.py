@@ -1,4 +1,4 @@
-"""A store in object storage: publications under faults, two writers at once, and what a page waits for at 20 ms a request."""
+"""A store in object storage: publications under faults, two writers at once, and a page's time at 20 ms a request."""
 
 import tempfile
 import time
@@ -33,17 +33,17 @@ from tests.bench.table import show
 URL = "s3://bucket/store"
 #: Publications under each fault, share of the requests that fail, and seconds of a slow answer.
 PUBLICATIONS, SHARE, SLOW = 25, 0.1, 0.5
-#: Numbers of each of two arrays, which a publication sets to one value, and of one of their chunks.
+#: Length of each of two arrays, which a publication fills with one value, and length of a chunk.
 NUMBERS, CHUNK = 65_536, 8_192
 #: Pairs of writers that begin at once.
 PAIRS = 25
-#: Seconds before each request of the table of pages; sentences of its store; times that a page is opened.
+#: For the table of pages: seconds before each request, sentences of the store, and times that a page is opened.
 DELAY, SENTENCES, TIMES = 0.02, 300, 3
 
 
 @dataclass
 class Seen:
-    """What a writer and a reader saw."""
+    """Outcomes of a writer's publications and of a reader's reads."""
 
     published: list[int] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)
@@ -114,7 +114,7 @@ def _try_to_publish(seen: Seen, number: int) -> None:
 
 
 def _read(seen: Seen, end: Event) -> None:
-    """Read what is published: every number of both arrays must be of one publication."""
+    """Read the published arrays again and again: all numbers of both must come from one publication."""
     while not end.is_set():
         try:
             numbers = _numbers()
@@ -136,7 +136,7 @@ def _messages() -> list[str]:
 
 
 def _pairs(server: FaultyS3) -> int:
-    """Two writers begin at once, again and again; 1 where what both say does not agree with the history."""
+    """Two writers begin at once, again and again; returns 1 where their reports do not agree with the history."""
     server.empty()
     _publish(-1)
     seen, told = Counter[int](), Counter[str]()
@@ -176,7 +176,7 @@ def _pages(server: FaultyS3) -> None:
 
 @contextmanager
 def _as_a_disk() -> Iterator[None]:
-    """Read object storage as a local disk: no chunk in memory, no manifest ahead, few ranges at once, each tile's own."""
+    """Read object storage like a local disk: no chunks in memory, no manifest ahead, few ranges at once, one range for each tile."""
     plain = RepositoryConfig(storage=remote.CONFIG.storage, manifest=access.CONFIG.manifest)
     with (
         patch.object(remote, "CONFIG", plain),
@@ -188,7 +188,7 @@ def _as_a_disk() -> Iterator[None]:
 
 
 def _times(server: FaultyS3) -> dict[str, tuple[str, int]]:
-    """Median milliseconds and requests of what a reader does, each time on a server that has just started."""
+    """Median milliseconds and number of requests of each action of a reader, each time on a newly started server."""
     runs = [_run(server) for _ in range(TIMES)]
     return {
         name: (f"{median(run[name][0] for run in runs):,.0f} ms", round(median(run[name][1] for run in runs)))

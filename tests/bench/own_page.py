@@ -13,9 +13,9 @@ from tests.bench.peer_views import HEADS, LAYERS
 from tests.bench.synthetic import make_store
 
 CHANNELS = 64
-#: As many as a picture of the corpus needs.
+#: Sentences of the corpus, as many as a picture needs.
 SENTENCES = 12
-#: Each is one wordpiece.
+#: Words that are one wordpiece each.
 WORDS = [
     "the",
     "film",
@@ -37,18 +37,18 @@ WORDS = [
     "sad",
 ]
 
-#: The page by its row. Peers draw every weight as a line, so no line is left out because it is weak.
+#: Query of the page by its row of the table. Peers draw every weight as a line, so weak lines are drawn, too.
 SHOWN = {
     "Headscape, model view": "show=model",
     "Headscape, head view: the heads of one layer": "show=head&least=0",
 }
-#: The weights have come and are painted.
+#: A condition in JavaScript: the weights have come and are painted.
 READY = 'document.querySelector("#sentence").dataset.drawn.startsWith("/data/")'
 
 
 @contextmanager
 def served(folder: Path, tokens: int) -> Iterator[tuple[str, Corpus]]:
-    """The address of a dashboard on sentences of so many tokens, and the corpus: queries and keys are random."""
+    """The address of a dashboard on sentences of `tokens` tokens, and the corpus; its queries and keys are random."""
     data = write_sentences(folder / "sentences.txt", tokens)
     shape: dict[str, Any] = {"layers": LAYERS, "heads": HEADS, "channels": CHANNELS}
     store = make_store(folder / "store", **shape, sentences=SENTENCES, data=str(data), max_length=tokens)
@@ -59,12 +59,12 @@ def served(folder: Path, tokens: int) -> Iterator[tuple[str, Corpus]]:
 
 
 def write_sentences(path: Path, tokens: int) -> Path:
-    """A sentence a line, each of so many wordpieces with [CLS] and [SEP]."""
+    """Write one sentence a line; each has `tokens` wordpieces with [CLS] and [SEP]."""
     choose = random.Random(0)
     path.write_text("".join(" ".join(choose.choices(WORDS, k=tokens - 2)) + "\n" for _ in range(SENTENCES)))
     return path
 
 
 def open_ours(address: str, query: str) -> Cost:
-    """Open the page of the first sentence in a browser that has nothing of it yet."""
+    """Open the page of the first sentence in a browser with an empty cache."""
     return measure(f"{address}/sentence?{query}", READY)

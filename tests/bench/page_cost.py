@@ -1,4 +1,4 @@
-"""What a page costs its reader: bytes until it can be used, and seconds."""
+"""Cost of a page for its reader: bytes and seconds until the page can be used."""
 
 import re
 import time
@@ -12,10 +12,10 @@ from tests.browser import CHROMIUM, FLAGS
 #: Seconds after which a reader has gone.
 PATIENCE = 180
 
-#: Seconds after which a page that has loaded, and since then drew every frame in time, has nothing more to come.
+#: Seconds after which a loaded page that draws every frame in time counts as complete.
 STILL = 30
 
-#: One rule for every page: what it is to show is there, two frames have followed, and the main thread has nothing to do.
+#: One rule for every page: its content is there, two frames have followed, and the main thread is idle.
 #: The clock is the page's own and starts at the navigation. The condition is asked once a frame.
 USABLE = """(() => {
   const ready = () => { try { return READY; } catch { return false; } };
@@ -40,14 +40,14 @@ USABLE = """(() => {
 
 
 class Cost(NamedTuple):
-    """What came to the browser, and how long the reader waited."""
+    """Bytes that the browser received, and seconds that the reader waited."""
 
     bytes: int
     seconds: float
 
 
 class NotUsable(Exception):
-    """A page nobody can use. Says which limit was hit, and how much had come to the browser by then."""
+    """A page that nobody can use. Names the limit that was hit, and the bytes that had come by then."""
 
     def __init__(self, limit: str, received: int = 0) -> None:
         super().__init__(limit)
@@ -85,14 +85,14 @@ def _measure(browser: Browser, page_url: str, ready: str, cdn: Mapping[str, byte
 
 
 def _wait(page: Page, messages: list[float | str]) -> None:
-    """Until the page has told, or nobody would wait. Asks nothing of the page: one that is busy would not answer."""
+    """Wait until the page sends a message, or PATIENCE is over. The page is not asked: a busy page would not answer."""
     end = time.monotonic() + PATIENCE
     while not messages and time.monotonic() < end:
         page.wait_for_timeout(100)
 
 
 def _received(page: Page) -> list[float]:
-    """Fills with the bytes on the wire of each answer, those of a content delivery network among them."""
+    """A list that fills with the bytes on the wire of each answer, also of a content delivery network."""
     received: list[float] = []
     session = page.context.new_cdp_session(page)
     session.send("Network.enable")

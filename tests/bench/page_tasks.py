@@ -1,4 +1,4 @@
-"""Ten tasks on single pages, which readers of earlier tools asked for: each ends with what must be on screen."""
+"""Ten tasks on single pages, which readers of earlier tools asked for: each ends with a check of what is on screen."""
 
 import re
 
@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.bench.readers import Reader
 from tests.browser import DRAWN
 
-#: Of several wordpieces: cap, ##y, ##bara.
+#: A word of several wordpieces: cap, ##y, ##bara.
 LONG_WORD = "capybara"
 FIRST, SECOND = f"The brown {LONG_WORD} slept.", "It was happy."
 QUERY, KEYS = "brown", ("cap", "##y", "##bara")
@@ -20,7 +20,7 @@ NOT_COMPUTED = re.compile(r"not computed\. Run headscape ingest")
 
 
 def keep_heads_above(reader: Reader) -> None:
-    """Show only the heads with at least so much of one statistic: a class of heads by a threshold of the reader's own."""
+    """Show only the heads in which a statistic is at least a threshold that the reader chooses."""
     reader.open("Heads")
     reader.choose("Order", SINK)
     page = reader.page
@@ -100,7 +100,7 @@ def read_review(reader: Reader) -> None:
 
 
 def compare_models(reader: Reader) -> None:
-    """See what fine-tuning has changed; of a store with one model, how to get a fine-tuned one."""
+    """See what fine-tuning has changed; in a store with one model, how to get a fine-tuned one."""
     reader.open("Compare")
     page = reader.page
     expect(page.get_by_role("heading", level=1)).to_have_text("Two models on one corpus")
@@ -130,7 +130,7 @@ def read_uas(reader: Reader) -> None:
 
 
 def read_coreference(reader: Reader) -> None:
-    """Read how well heads find what a pronoun stands for, or how to compute it."""
+    """Read how well heads find the antecedent of a pronoun, or how to compute it."""
     _see_part_of_relations(reader, "Coreference")
 
 

@@ -1,4 +1,4 @@
-"""Peers in environments of their own, outside the repository, and what their pages fetch from a network of delivery."""
+"""Environments of the peers, outside the repository, and the files that their pages fetch from a content delivery network."""
 
 import subprocess
 import tarfile
@@ -7,16 +7,16 @@ from pathlib import Path
 
 CACHE = Path.home() / ".cache" / "headscape-bench"
 
-#: torch first and with its version, which is a small build for processors where an index has one.
-#: Inspectus imports IPython and does not ask for it.
+#: torch comes first and with its version, which is a small build for processors where an index has one.
+#: Inspectus imports IPython and does not declare it.
 PACKAGES = {
     "bertviz": ("torch==2.13.0", "bertviz==1.4.1"),
     "inspectus": ("ipython==9.18.1", "inspectus==0.2.0"),
     "circuitsvis": ("torch==2.13.0", "circuitsvis==1.43.3"),
 }
 
-#: What BertViz's pages ask for, and where npm has it. npm has no jQuery 2.0.0; 2.1.0 is as large to a kilobyte.
-#: npm's require.js is not minified: 86 kB, where the minified one has 18.
+#: Files that BertViz's pages request, and their places in npm. npm has no jQuery 2.0.0; 2.1.0 has the same size to a kilobyte.
+#: npm's require.js is not minified: it has 86 kB, the minified file 18 kB.
 CDNJS = "https://cdnjs.cloudflare.com/ajax/libs"
 FILES = {
     f"{CDNJS}/require.js/2.3.6/require.min.js": ("requirejs@2.3.6", "package/require.js"),
@@ -26,7 +26,7 @@ FILES = {
 
 
 def python_of(peer: str) -> Path:
-    """The peer's Python. Installs the peer where that is still to be done."""
+    """The peer's Python; installs the peer first where it is missing."""
     place = CACHE / peer
     done = place / "installed"
     if not done.exists():
@@ -38,7 +38,7 @@ def python_of(peer: str) -> Path:
 
 
 def delivered() -> dict[str, bytes]:
-    """What the network of delivery would answer, by address."""
+    """Content that the delivery network would send, by address."""
     with tempfile.TemporaryDirectory() as folder:
         return {address: _from_npm(package, path, folder) for address, (package, path) in FILES.items()}
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-#: Beyond this the machine itself would go under; a peer that asks for more gets a MemoryError.
+#: Bytes of memory for a peer, which gets a MemoryError beyond; without the limit the machine itself could fail.
 MEMORY_LIMIT = 16 * 2**30
 
 Draw = Callable[[np.ndarray, list[str]], str]
 
 
 def bertviz_head_view(attention: np.ndarray, tokens: list[str]) -> str:
-    """One layer at a time, its heads on top of each other, and a menu of layers."""
+    """BertViz's head view: one layer at a time, its heads on top of each other, and a menu of layers."""
     import torch
     from bertviz import head_view
 
@@ -30,7 +30,7 @@ def bertviz_model_view(attention: np.ndarray, tokens: list[str]) -> str:
 
 
 def inspectus_default(attention: np.ndarray, tokens: list[str]) -> str:
-    """Their sum over all heads."""
+    """Inspectus as it opens: the sum of the attention over all heads."""
     return _inspectus(attention, tokens, None)
 
 
@@ -44,7 +44,7 @@ def _inspectus(attention: np.ndarray, tokens: list[str], charts: list[str] | Non
     from IPython import display
 
     shown: list[str] = []
-    display.display = lambda page: shown.append(page.data)  # there is no other way to its HTML
+    display.display = lambda page: shown.append(page.data)  # the only way to its HTML
     inspectus.attention(attention, tokens, chart_types=charts)
     return "".join(shown)
 
@@ -70,7 +70,7 @@ VIEWS: dict[str, Draw] = {
 
 
 def main(view: str, source: str, page: str) -> None:
-    """Write the page."""
+    """Write the page of a peer's view of the attention in a file."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
     with np.load(source) as arrays:
         attention, tokens = arrays["attention"], [str(token) for token in arrays["tokens"]]

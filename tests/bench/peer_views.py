@@ -1,4 +1,4 @@
-"""Each peer's view of all heads: who draws it, and when it is there."""
+"""Views of all heads by peers: the function that draws each, and the condition under which it is complete."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -7,7 +7,7 @@ LAYERS, HEADS = 12, 12
 
 
 class View(NamedTuple):
-    """A view in peer_pages.py, and the condition, with COUNT elements, under which a reader has it."""
+    """A view in peer_pages.py, and the condition in JavaScript under which a reader can use it, with COUNT elements."""
 
     name: str
     draws: str
@@ -16,18 +16,18 @@ class View(NamedTuple):
 
     @property
     def peer(self) -> str:
-        """The package that draws it."""
+        """The package that draws the view."""
         return self.draws.partition("_")[0]
 
     def condition(self, tokens: int) -> str:
-        """When a sentence of so many tokens is there, in JavaScript."""
+        """The condition, in JavaScript, for a sentence of `tokens` tokens."""
         return self.ready.replace("COUNT", str(self.count(tokens)))
 
 
 LINES = "document.querySelectorAll('#vis line').length >= COUNT"
 CELLS = "document.querySelectorAll('.matrix .cell').length >= COUNT"
 
-#: Inspectus shows all heads once both of its dimensions are chosen; here the reader does so at once.
+#: Inspectus shows all heads once both of its dimensions are chosen; here they are chosen at once.
 CHOSEN_LINES = """(() => {
   const menus = [...document.querySelectorAll(".line-grid select")];
   if (menus.length === 2 && menus[0].value === "null")
@@ -38,7 +38,7 @@ CHOSEN_LINES = """(() => {
   return document.querySelectorAll(".line-grid line").length >= COUNT;
 })()"""
 
-#: The last canvas is drawn last; what is drawn has a colour in its middle.
+#: The last canvas is drawn last; a drawn canvas has a colour in its middle.
 CANVASES = """(() => {
   const all = document.querySelectorAll("canvas");
   const last = all[all.length - 1];

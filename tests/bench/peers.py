@@ -1,4 +1,4 @@
-"""One sentence's attention in all heads, as peers show it: bytes to the browser, and time until it can be used."""
+"""One sentence's attention in all heads, as peers show it: bytes to the browser, and time until the page can be used."""
 
 import subprocess
 import tempfile
@@ -24,9 +24,9 @@ LONG = 20
 #: Chromium runs no script that is longer than its longest string, and says nothing.
 LONGEST_SCRIPT = 2**29 - 24
 
-#: Opens a page with the attention, and says what that cost.
+#: Opens a page with the attention, and returns its cost.
 Open = Callable[[], Cost]
-#: Rows in which others are compared with these.
+#: Peers against which every row has a ratio.
 AGAINST = ("BertViz, model view", "Inspectus, line grid")
 
 COLUMNS = ("", "tokens", "bytes", "ms until it can be used", "bytes against BertViz's", "against Inspectus'")
@@ -77,14 +77,14 @@ def _too_long(size: int) -> str:
 def row(
     name: str, tokens: int, cost: Cost | NotUsable, against: Sequence[Cost | NotUsable | None]
 ) -> tuple[object, ...]:
-    """A line of the table; what did not come to the browser has no bytes and no ratio."""
+    """A line of the table; without bytes and ratios where nothing came to the browser."""
     size = f"{cost.bytes:,.0f}" if cost.bytes else ""
     ratios = [f"{cost.bytes / peer.bytes:.4f}" if cost.bytes and peer and peer.bytes else "" for peer in against]
     return name, tokens, size, str(cost) if isinstance(cost, NotUsable) else f"{1000 * cost.seconds:,.0f}", *ratios
 
 
 def open_peer(view: View, source: Path) -> Cost:
-    """Let the peer write its page, and open it. The time is that of opening alone."""
+    """Let the peer write its page, and open it; only the opening is timed."""
     with np.load(source) as arrays:
         tokens = len(arrays["tokens"])
     with tempfile.TemporaryDirectory() as folder:

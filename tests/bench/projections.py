@@ -1,4 +1,4 @@
-"""Seconds a head for the pictures of 10,042 points, AttentionViz's number: ours, and its own six fits on this machine."""
+"""Seconds a head for pictures of 10,042 points, as many as AttentionViz has: our pictures, and its six fits on this machine."""
 
 import time
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from store.kernels.projection import NEIGHBOURS, exact_mode, fit_pca, place, pla
 from store.schema.pictures import ATTENTIONVIZ_TOKENS
 from tests.bench.table import show
 
-#: Seconds: AttentionViz's authors' median for the six fits of a head.
+#: Median seconds of AttentionViz's authors for the six fits of a head.
 PUBLISHED = 66.6
 HEADS = 1
 
@@ -65,7 +65,7 @@ def _seconds(act: Callable[[int], object], dims: int) -> float:
 
 
 def _attention(query: np.ndarray, key: np.ndarray, sizes: np.ndarray, dims: int) -> list[np.ndarray]:
-    """All heads at once, as in an ingest, and every point placed."""
+    """Places of every point by the attention projection, all heads together as in an ingest."""
     fitted = int(sizes.sum())
     queries, keys = (torch.from_numpy(vectors[:, :fitted]) for vectors in (query, key))
     weights = train(queries, keys, sizes, components=dims, seed=0, steps=USUAL.attention_steps, advance=lambda: None)
@@ -76,7 +76,7 @@ def _attention(query: np.ndarray, key: np.ndarray, sizes: np.ndarray, dims: int)
 
 
 def _sampled(points: np.ndarray, projection: str, dims: int) -> np.ndarray:
-    """Fitted on the sample, the others placed among their nearest fitted points."""
+    """Places by a projection that is fitted on a sample; other points are placed among their nearest fitted points."""
     tokens = PROJECTIONS[projection].head_tokens
     assert tokens is not None
     sample = np.concatenate([points[:tokens], points[ATTENTIONVIZ_TOKENS : ATTENTIONVIZ_TOKENS + tokens]])

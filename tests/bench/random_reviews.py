@@ -1,4 +1,4 @@
-"""Reviews of random words in any number, as a Parquet file: the packaged reviews end at 7 million tokens."""
+"""Any number of reviews of random words, as a Parquet file: the packaged reviews have only 7 million tokens."""
 
 import random
 from collections.abc import Iterator
@@ -11,14 +11,14 @@ import pyarrow.parquet as pq
 from ingest.run.checkpoint import EMBEDDED_PACKAGE
 from ingest.run.files import package_folder
 
-#: Words of a sentence, sentences of a review, at most; both are uniform from 4 and from 1.
+#: Most words of a sentence and most sentences of a review; both are drawn uniformly, from 4 and from 1.
 WORDS, SENTENCES = 38, 22
 ROWS_AT_ONCE = 2_000
 LABELS = ("negative", "positive")
 
 
 def write_random_reviews(path: Path, *, sentences: int, seed: int = 0) -> Path:
-    """Write at least so many sentences, in whole reviews with labels; words are as frequent as 1 / their rank."""
+    """Write at least `sentences` sentences, in whole reviews with labels; the frequency of a word is as 1 / its rank."""
     schema = pa.schema([("text", pa.large_string()), ("label", pa.string())])
     with pq.ParquetWriter(path, schema) as writer:
         for rows in _rows(sentences, random.Random(seed)):

@@ -1,4 +1,4 @@
-"""A reader who uses a page by the mouse or by the keyboard alone, and how often each click and key was pressed."""
+"""A reader who uses a page by the mouse or by the keyboard alone, with counts of clicks and keys."""
 
 import math
 import re
@@ -14,21 +14,21 @@ Condition = Callable[[], bool]
 PATIENCE = 200
 
 
-#: How far below the window something ends, in heights of the window.
+#: How far below the window an element ends, in heights of the window.
 BELOW = "(element) => element.getBoundingClientRect().bottom / innerHeight - 1"
-#: Milliseconds in which a key has scrolled the page.
+#: Milliseconds after which a key has scrolled the page.
 SCROLLED = 250
 
 
 class Reader(Protocol):
-    """Does what a task asks on one page.
+    """A reader who does the steps of a task on one page, and counts them.
 
     Attributes
     ----------
     presses
-        Clicks, or keys.
+        Number of clicks, or of keys.
     typed
-        Texts that were typed.
+        Number of typed texts.
     screens
         Heights of the window that the wheel scrolled; keys that scroll are among `presses`.
     """
@@ -76,7 +76,7 @@ class Reader(Protocol):
 
 
 class Mouse:
-    """Clicks; typing takes a keyboard, too."""
+    """A reader who clicks, and uses the keyboard to type alone."""
 
     def __init__(self, page: Page) -> None:
         self.page, self.presses, self.typed, self.screens = page, 0, 0, 0
@@ -134,7 +134,7 @@ class Mouse:
 
 
 class Keyboard:
-    """Presses keys: the shortcuts of pages and of the search, Tab past the navigation to a target, Enter."""
+    """A reader who presses keys: shortcuts of pages and of the search, Tab past the navigation to a target, Enter."""
 
     def __init__(self, page: Page) -> None:
         self.page, self.presses, self.typed, self.screens = page, 0, 0, 0

@@ -1,4 +1,4 @@
-"""How fast the store is read, against a memmap of the same numbers."""
+"""Speed of reading a store, against a memmap of the same numbers."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ Files = Sequence[Path]
 
 
 def reads(*, layers: int, heads: int, channels: int, tokens: int) -> None:
-    """One head of all tokens, and one sentence of all heads: store and memmap, warm."""
+    """Print milliseconds to read one head of all tokens, and all heads of one sentence: store and memmap, warm."""
     store = temporary_store(layers=layers, heads=heads, channels=channels, tokens=tokens)
     corpus = open_corpus(store)
     with tempfile.TemporaryDirectory() as folder:
@@ -74,7 +74,7 @@ def _row(
 
 
 def _milliseconds(work: Callable[[], object], files: Files) -> float:
-    """Median of some rounds; where files are named, each round finds them on disk and not in memory."""
+    """Median milliseconds of some rounds; before each round the `files` are dropped from memory."""
     work()
     times = []
     for _ in range(ROUNDS):

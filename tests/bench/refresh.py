@@ -1,7 +1,7 @@
-"""Publications and expiries beside readers: is an answer ever of two snapshots, wrong, or older than it should be?
+"""Publications and expiries beside readers: whether an answer is ever of two snapshots, wrong, or too old.
 
-Each publication writes other head statistics. A server of its own in this process then says what every route answers for
-that snapshot, and the answers that readers got under its id must be the same, byte for byte.
+Each publication writes other head statistics. A second server in this process then answers every route for that
+snapshot. Answers that readers get under its id must be the same, byte for byte.
 """
 
 import http.client
@@ -35,13 +35,13 @@ from tests.bench.table import show
 #: Readers, seconds, and the seconds between two requests of a reader.
 USERS, SECONDS, PAUSE = 50, 300, (2, 6)
 PUBLICATIONS, EXPIRIES = 20, 5
-#: Seconds for which a replaced snapshot stays, and after which no page may show an older one.
+#: Seconds for which a replaced snapshot is kept, and after which no page may show a replaced one.
 KEPT, STALE = 45, 30
 #: Requests of a reader to a snapshot before the page is opened again.
 VISIT = 4
 PAGES = ("/", "/heads", "/head", "/statistics", "/map", "/sentence", "/store")
 ROUTES = ("statistics.csv", "statistics/0/0.csv", "expansion.csv", "mixing.csv", "tokens.json?tokens=500")
-#: The snapshot of an address of data, and of a link; page Store links to others, whose history it lists.
+#: Patterns of the snapshot in an address of data, and in a link; page Store links to other snapshots, as it lists the history.
 OF_DATA, OF_LINKS = re.compile(rf"/data/{FORMAT}/(\w+)/"), re.compile(r"snapshot=(\w+)")
 BUSY, GONE, FAILED = 503, 404, 0
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -49,7 +49,7 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 @dataclass
 class Published:
-    """What was published: the time and the model of every snapshot, and what its routes must answer."""
+    """Published snapshots: time and model of each, and the answers that its routes must give."""
 
     model: str
     times: dict[str, float] = field(default_factory=dict)
@@ -60,14 +60,14 @@ class Published:
         return max((time, name) for name, time in self.times.items() if time <= before)[1]
 
     def replaced(self, snapshot: str) -> float:
-        """When the next one was published; never for the newest."""
+        """The time at which the next snapshot was published; infinite for the newest."""
         own = self.times[snapshot]
         return min((time for time in self.times.values() if time > own), default=float("inf"))
 
 
 @dataclass
 class Seen:
-    """What readers got: counts of outcomes, and answers to compare at the end."""
+    """Answers to readers: counts of outcomes, and answers to compare at the end."""
 
     counts: Counter[str] = field(default_factory=Counter)
     answers: list[tuple[str, str, str]] = field(default_factory=list)
@@ -82,7 +82,7 @@ class Seen:
 
 
 def refresh(store: str, seconds: int = SECONDS) -> int:
-    """Publish and expire beside readers on a copy of a store, and print what they saw; 1 where anything was wrong."""
+    """Publish and expire beside readers on a copy of a store, and print the outcomes; returns 1 where an answer was wrong."""
     with tempfile.TemporaryDirectory() as folder:
         copy = f"{folder}/store"
         shutil.copytree(store, copy)
@@ -143,7 +143,7 @@ def _publish(store: str, served_store: ServedStore, published: Published, number
 
 
 def _note(published: Published, served_store: ServedStore, snapshot: str) -> None:
-    """Note when a snapshot was published, and what a server that knows nothing else answers for it."""
+    """Note when a snapshot was published, and the answers of a server that has only this snapshot."""
     published.times[snapshot] = time.monotonic()
     client = create_app(ServedStore(served_store.url)).server.test_client()
     for route in ROUTES:
@@ -165,7 +165,7 @@ def _read(netloc: str, published: Published, seen: Seen, number: int, until: flo
 
 
 def _open_page(netloc: str, published: Published, seen: Seen, page: str) -> str | None:
-    """Open a page as a new tab does; its snapshot."""
+    """Open a page as a new tab does; returns the snapshot of the page."""
     began = time.monotonic()
     status, body = _fetched(netloc, "/data/page", {"pathname": page, "search": "", "snapshot": ""})
     if status != 200:
@@ -208,7 +208,7 @@ def _fetched(netloc: str, path: str, form: dict[str, str] | None = None) -> tupl
 
 
 def _outcomes(published: Published, seen: Seen) -> list[tuple[str, int]]:
-    """Counts of what readers saw; what must be 0 begins with "wrong:"."""
+    """Counts of outcomes by name; names of counts that must be 0 begin with "wrong:"."""
     wrong = sum(published.answers.get((snapshot, route)) != digest for snapshot, route, digest in seen.answers)
     never = (
         "errors",

@@ -1,4 +1,4 @@
-"""How long page Relations takes to rank heads and the sentences in which they make most links: `python -m tests.bench relations`."""
+"""Seconds of page Relations to rank heads and the sentences with most of their links: `python -m tests.bench relations`."""
 
 import shutil
 import time
@@ -16,12 +16,12 @@ from tests.bench.synthetic import temporary_store
 from tests.bench.table import show
 
 ROUNDS = 7
-#: Marked pairs of one kind, of as many sentences.
+#: Marked pairs of one kind, each in another sentence.
 MARKED = 4
 
 
 def relations(*, layers: int, heads: int, channels: int, tokens: int) -> None:
-    """Heads by a relation, a pattern and marked pairs, with the sentences of each; a table is printed."""
+    """Print the time to rank heads by a relation, a pattern and marked pairs, with the sentences of each."""
     place = temporary_store(layers=layers, heads=heads, channels=channels, tokens=tokens, words=True)
     corpus = open_corpus(place)
     _by_relation(corpus, "dobj")

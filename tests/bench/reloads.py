@@ -1,4 +1,4 @@
-"""What readers notice of SIGHUP, which replaces the workers of a running server: `python -m tests.bench reloads`."""
+"""Outcomes of readers' requests during SIGHUP, which replaces the workers of a server: `python -m tests.bench reloads`."""
 
 import http.client
 import signal
@@ -16,7 +16,7 @@ import psutil
 from tests.bench.browser import server_process
 from tests.bench.table import show
 
-#: Readers with a connection for each request, and readers who keep theirs; seconds that these rest between two requests.
+#: Readers with a new connection for each request, and readers who keep theirs; seconds of rest of the latter between requests.
 NEW, KEPT, REST = 4, 8, (0.0, 0.05, 0.5, 2.0)
 RELOADS = 3
 #: Seconds that a request, and the replacement of all workers, may take.
@@ -25,7 +25,7 @@ PATIENCE, WHOLE = 60, 120
 
 @dataclass
 class Reader:
-    """A reader who asks one page again and again; the outcomes are statuses, or names of errors."""
+    """A reader who requests one page again and again; outcomes are statuses, or names of errors."""
 
     netloc: str
     keeps: bool
@@ -34,7 +34,7 @@ class Reader:
     longest: float = 0.0
 
     def read(self, end: Event) -> None:
-        """Ask until the end."""
+        """Send requests until the end."""
         connection = self._connect()
         while not end.is_set():
             began = time.perf_counter()
@@ -50,7 +50,7 @@ class Reader:
         return http.client.HTTPConnection(self.netloc, timeout=PATIENCE)
 
     def _ask(self, connection: http.client.HTTPConnection) -> bool:
-        """Whether the connection ends with this answer."""
+        """Send one request; whether the connection ends with its answer."""
         try:
             connection.request("GET", "/_dash-layout")
             response = connection.getresponse()
@@ -63,7 +63,7 @@ class Reader:
 
 
 def reload_while_reading(server: subprocess.Popen[bytes], address: str, reloads: int) -> list[Reader]:
-    """Replace all workers several times while readers ask."""
+    """Replace all workers several times while readers send requests; returns the readers."""
     netloc, end = urlsplit(address).netloc, Event()
     readers = [Reader(netloc, keeps=False, rest=0.01) for _ in range(NEW)]
     readers += [Reader(netloc, keeps=True, rest=REST[number % len(REST)]) for number in range(KEPT)]
@@ -91,7 +91,7 @@ def workers(server: subprocess.Popen[bytes]) -> set[int]:
 
 
 def wait_until(condition: Callable[[], object]) -> None:
-    """Wait for something that happens within two minutes."""
+    """Wait until the condition is true; it must be within two minutes."""
     end = time.monotonic() + WHOLE
     while not condition():
         if time.monotonic() > end:
@@ -100,7 +100,7 @@ def wait_until(condition: Callable[[], object]) -> None:
 
 
 def reloads(store: str) -> None:
-    """Print what every kind of reader noticed."""
+    """Print the outcomes of each kind of reader."""
     with server_process(store) as (server, address):
         readers = reload_while_reading(server, address, RELOADS)
     rows = []

@@ -1,4 +1,4 @@
-"""What a model loses where its heads attend by rules, as on average, or evenly: `STORE=... python -m tests.bench replacement`."""
+"""Loss of a model whose heads attend by rules, as on average, or evenly: `STORE=... python -m tests.bench replacement`."""
 
 import numpy as np
 
@@ -29,7 +29,7 @@ COLUMNS = (
 
 
 def replacement(place: str) -> None:
-    """A table for every order of the heads; before them what own patterns change that are put back."""
+    """Print a table for each order of the heads; first the change where heads get their own patterns back."""
     corpus = open_corpus(place)
     encoder, model = Encoder(), CorpusModel.of(corpus)
 
@@ -59,7 +59,7 @@ def replacement(place: str) -> None:
 
 
 def _ignore(_share: float, _title: str | None) -> None:
-    """Nobody watches."""
+    """Ignore the progress of a computation."""
 
 
 def _rows(sampling: Sampling, before: EncodedSample, heads: Heads) -> list[tuple[str, ...]]:

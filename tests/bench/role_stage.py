@@ -15,15 +15,15 @@ from store.rules import token_rows
 from store.schema.model import ROLES
 from tests.bench.table import show
 
-#: Functions that are listed, those of a layer first; and tokens that are read at once, as in a block.
+#: Functions in the table, those of a layer first; tokens that are read at once, as many as in a block.
 PARTS = ("_rules", "choose", "_all_rules", "scores", "_variance", "_roles", "fit_mixture", "_rand_index", "_biases")
 AT_ONCE = 8_192
 
 
 def role_stage(place: str) -> None:
-    """A row for each part: seconds of processor time of all layers (the first LAYERS of them), from the stored vectors.
+    """Print a row for each part: seconds of processor time of all layers (or the first LAYERS), from the stored vectors.
 
-    Those of functions are by a profile, which makes them a little slower.
+    Seconds of functions come from a profile, which slows them a little.
     """
     corpus = open_corpus(place)
     begin = process_time()
@@ -48,7 +48,7 @@ def role_stage(place: str) -> None:
 
 
 def _bench(corpus: Corpus) -> RuleBench:
-    """What follows from the text of the sentences."""
+    """The rule bench of a corpus, with all parts that follow from the text of its sentences computed."""
     sentences = corpus.rule_sentences
     tokens = [corpus.rule_text.sentence(int(sentence)) for sentence in sentences.every]
     seed = int(corpus.attributes["provenance"]["settings"]["seed"])
@@ -78,7 +78,7 @@ def _read(corpus: Corpus, bench: RuleBench, layer: int) -> tuple[list[QueriesAnd
 
 
 def _blocks(corpus: Corpus) -> Iterator[tuple[int, int]]:
-    """The first sentence of each block, and the one after its last."""
+    """First sentence of each block, and the sentence after its last."""
     block = (np.cumsum(corpus.sentences.row_size.values[: corpus.n_sentences]) - 1) // AT_ONCE
     firsts = np.flatnonzero(np.diff(block, prepend=-1)).tolist()
     yield from zip(firsts, [*firsts[1:], corpus.n_sentences], strict=True)

@@ -13,12 +13,12 @@ from tests.bench.table import show
 #: IoU from which a head counts as explained.
 EXPLAINED = (0.6, 0.75)
 THRESHOLDS = (1.0, 1.5, 2.0, 3.0)
-#: Roles that look at one offset, and those of grammar, as Pande et al. 2021 count them.
+#: Roles of one offset, and of grammar, in the division of Pande et al. 2021.
 LOCAL = ("previous", "next", "second_previous", "second_next")
 
 
 def roles(place: str) -> None:
-    """Rules, roles and tests of all heads; three tables are printed."""
+    """Print three tables: rules, roles and tests of all heads."""
     corpus = open_corpus(place)
     title = f"{corpus.title}, {corpus.layers * corpus.heads} heads"
     show(
@@ -43,7 +43,7 @@ def _rules(rules: xr.Dataset) -> list[tuple[str, ...]]:
 
 
 def _roles(roles: xr.Dataset) -> list[tuple[str, str, str]]:
-    """Shares by breadth, what is explained between words, and how well both halves agree."""
+    """Rows of the table of roles: shares by breadth, explained attention between words, and agreement of both halves."""
     by_breadth = roles.share.groupby("breadth").sum("role")
     shares = {f"share, {breadth}": by_breadth.sel(breadth=breadth) for breadth in by_breadth.breadth.values}
     numbers = {name: roles[name] for name in ("explained", "even_explained", "skill", "agreement", "rand_index")}
@@ -53,7 +53,7 @@ def _roles(roles: xr.Dataset) -> list[tuple[str, str, str]]:
 
 
 def _tests(corpus: Corpus) -> list[tuple[str, ...]]:
-    """Discoveries by threshold: of the model, of random weights, of rules of permuted words, and how many are found in the other half."""
+    """Discoveries by threshold: in the model, with random weights, with permuted words, and how many the other half repeats."""
     judged = np.arange(corpus.role_biases.sizes["sentence"]) >= corpus.rules.attrs["fitted_sentences"]
     biases, permuted = corpus.role_biases.values, _permuted(corpus)
     rows: list[tuple[str, ...]] = []
@@ -83,7 +83,7 @@ def _found(biases: NDArray[np.floating], threshold: float) -> NDArray[np.bool_]:
 
 
 def _permuted(corpus: Corpus) -> NDArray[np.float32]:
-    """Biases (layer, head, sentence, sieve) of the same rules over words in another order: no role is true of them but `self`."""
+    """Biases (layer, head, sentence, sieve) of the rules over permuted words, for which no role but `self` is true."""
     generator, biases = np.random.default_rng(0), corpus.role_biases
     names = [name for name in biases.sieve.values.tolist() if name != "self"]
     each = []

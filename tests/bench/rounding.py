@@ -1,4 +1,4 @@
-"""How far attention weights of vectors stored in float16 are from those that the model computes."""
+"""Largest difference between attention weights from float16 vectors and the weights that the model computes."""
 
 import os
 from typing import Any
@@ -16,7 +16,7 @@ MODEL = os.environ.get("MODEL") or "embedded"
 
 
 def rounding(store: str) -> None:
-    """The largest difference over the first sentences of a store, of the default model or of `MODEL=`."""
+    """Print the largest difference over the first sentences of a store, for the default model or `MODEL=`."""
     checkpoint = find_checkpoint(MODEL)
     tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder)
     model = BertModel.from_pretrained(checkpoint.folder, attn_implementation="eager", add_pooling_layer=False).float()
@@ -35,7 +35,7 @@ def rounding(store: str) -> None:
 
 
 def _largest_difference(model: Any, tokenized: Any) -> float:
-    """Between the model's eager attentions and those of its queries and keys in float16, over all layers and heads."""
+    """Largest difference between the model's eager attention and that of its float16 queries and keys, over all heads."""
     vectors: dict[tuple[int, str], torch.Tensor] = {}
     hooks = [
         getattr(layer.attention.self, role).register_forward_hook(

@@ -1,4 +1,4 @@
-"""Screenshots of every page, wide and narrow, light and dark, a sheet of them for each page, and what axe finds on them."""
+"""Screenshots of every page, wide and narrow, light and dark, a sheet of these for each page, and violations that axe finds."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from tests.bench.complete_page import opened
 from tests.bench.table import show
 from tests.browser import CHROMIUM, FLAGS, GOT_IT
 
-#: Every page of a store by the name of its file; the clicked token stands in any store.
+#: Link of every page of a store by the name of its file; any store has the clicked token.
 PAGES = {
     "overview": "",
     "lessons": "lessons",
@@ -36,14 +36,14 @@ PAGES = {
 WINDOWS = ((1440, 900), (900, 900), (390, 844))
 Scheme = Literal["light", "dark"]
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
-#: Pixels: how wide a picture stands on a sheet beside the others, how much of a long page it shows, the space between.
+#: Pixels: width of a sheet, height that is shown of a long page, and space between pictures.
 SHEET, DEPTH, GAP = 2000, 2400, 12
 BACKDROP = (128, 128, 128)
 
 
 @dataclass(frozen=True)
 class Shot:
-    """A page in a window: where its picture lies, and what is wrong with it."""
+    """A page in a window: the file of its picture, and its faults."""
 
     name: str
     path: Path
@@ -52,7 +52,7 @@ class Shot:
 
 
 def screenshots(store: str, folder: Path, address: str | None = None) -> int:
-    """Photograph every page of a store, or of a server that runs; 1 where a page has an error or is too wide."""
+    """Photograph every page of a store, or of a running server; returns 1 where a page has an error or is too wide."""
     if address:
         return _report(folder, photograph(address, folder))
     with production_server(store) as address:
@@ -60,7 +60,7 @@ def screenshots(store: str, folder: Path, address: str | None = None) -> int:
 
 
 def photograph(address: str, folder: Path, pages: Mapping[str, str] = PAGES) -> list[Shot]:
-    """A file for each page, window and scheme, and a sheet for each page."""
+    """Write a file for each page, window and scheme, and a sheet for each page."""
     folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
@@ -73,12 +73,12 @@ def photograph(address: str, folder: Path, pages: Mapping[str, str] = PAGES) -> 
 def _in_scheme(
     browser: Browser, address: str, folder: Path, pages: Mapping[str, str], scheme: Scheme
 ) -> Iterator[Shot]:
-    """The browser keeps the scripts from page to page."""
+    """Photograph all pages in one colour scheme, in one browser context, which keeps scripts from page to page."""
     for width, height in WINDOWS:
         size: ViewportSize = {"width": width, "height": height}
         context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
         context.add_init_script(GOT_IT)
-        KNOWN.clear()  # another window may hide what axe would have found
+        KNOWN.clear()  # axe may find other violations in another window
         for name, path in pages.items():
             file = folder / f"{name}-{width}-{scheme}.png"
             yield Shot(name, file, width, _photograph_page(context.new_page(), f"{address}/{path}", file))
@@ -86,7 +86,7 @@ def _in_scheme(
 
 
 def _photograph_page(page: Page, url: str, file: Path) -> tuple[str, ...]:
-    """Write the whole page to a file; what is wrong with it."""
+    """Write a picture of the whole page to a file; returns the faults of the page."""
     errors = opened(page, url)
     page.screenshot(path=file, full_page=True)
     beyond = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")

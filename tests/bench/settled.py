@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Page
 
-#: Milliseconds without a change or an open request after which a page is settled, and until a reader gives up.
+#: Milliseconds without a change or an open request after which a page is settled, and after which a reader gives up.
 QUIET, PATIENCE = 800, 20_000
 #: Notes the last input, and the frames in which the first and the last change of the page after it were painted.
 OBSERVE = """
@@ -24,7 +24,7 @@ document.addEventListener("DOMContentLoaded", () => new MutationObserver((change
   if (changes.some(({ target }) => !target.closest?.("#newer"))) painted();
 }).observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true }));
 """
-#: Milliseconds to the first and the last change, once the page of the link is there and settled.
+#: Milliseconds from the input to the first and to the last change, once the page of the link is there and settled.
 SETTLED = """([quiet, patience]) => new Promise((resolve) => {
   const look = () => {
     const { input, first, last, open } = window.settled;
@@ -41,6 +41,6 @@ SETTLED = """([quiet, patience]) => new Promise((resolve) => {
 
 
 def settle(page: Page) -> tuple[float, float]:
-    """Milliseconds from the last input to the first and to the last change that it made; waits for both."""
+    """Milliseconds from the last input to its first and to its last change; waits for both."""
     first, last = page.evaluate(SETTLED, [QUIET, PATIENCE])
     return (float("nan") if first is None else float(first)), (float("nan") if last is None else float(last))

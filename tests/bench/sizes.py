@@ -1,4 +1,4 @@
-"""What a reader waits for at several sizes of a corpus: opening, pages, the next head, search, nearest keys, a filter, memory."""
+"""Waiting times of a reader at several sizes of a corpus: opening, pages, next head, search, nearest keys, filter, memory."""
 
 import shutil
 import tempfile
@@ -29,34 +29,34 @@ from tests.bench.random_reviews import write_random_reviews
 from tests.bench.synthetic import temporary_store
 from tests.bench.table import show
 
-#: Rounds, of which the fastest counts: other work on a machine only adds. Parts are counted in fewer.
+#: Rounds, of which the fastest counts, as other work of a machine only adds time; rounds of counts over parts.
 ROUNDS, COUNTS = 7, 2
 #: Publications of the longer history.
 HISTORY = 200
-#: Parts as a link gives them.
+#: Parts of a corpus by name, in the form of a link.
 PARTS = {
     "reviews with one label": "label:negative",
     "words in short sentences of one label": "label:negative;sentence_length:..20;kind:word",
 }
-#: The packaged reviews have fewer tokens. Tokens of a random sentence, somewhat fewer than the mean.
+#: Tokens up to which the packaged reviews are used; tokens of a random sentence, a little fewer than the mean.
 PACKAGED, PER_SENTENCE = 5_000_000, 22
-#: Pages that are measured by name, each for another head.
+#: Pages that are measured, each for another head.
 PAGES = ("overview", "heads", "statistics", "relations", "sentence", "store")
 Row = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Size:
-    """Tokens of a store, and those with vectors, None for all."""
+    """Number of tokens of a store, and of tokens with vectors; None for all."""
 
     tokens: int
     vectors: int | None = None
 
 
 def sizes(several: tuple[Size, ...]) -> None:
-    """Stores of 6x12 heads x 32 of these sizes, each made anew; a table is printed."""
+    """Print a table of stores of these sizes with 6x12 heads x 32 channels, each made anew."""
     measured = {}
-    return_freed_memory()  # as a worker of the server
+    return_freed_memory()  # a worker of the server does so, too
     one_thread_per_product()
     for size in several:
         place = _store_of(size)
@@ -78,7 +78,7 @@ def _store_of(size: Size) -> str:
 
 
 def measure(place: str) -> list[Row]:
-    """What is waited for in a store, and how long; publishes `HISTORY` times."""
+    """Each action of a reader in a store, with its time; publishes `HISTORY` times."""
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         rows = [("resident memory after these pages", pool.submit(_memory, place).result())]
     corpus = open_corpus(place)
@@ -97,7 +97,7 @@ def measure(place: str) -> list[Row]:
 
 
 def _requests(client: FlaskClient, corpus: Corpus) -> dict[str, Callable[[int], object]]:
-    """Each asks for something else in every round: nothing is cached."""
+    """Requests by name; each asks for something else in every round, so that nothing is cached."""
     base, view = data_link(corpus), corpus.views[0]
 
     def get(path: str) -> object:
@@ -135,12 +135,12 @@ def _requests(client: FlaskClient, corpus: Corpus) -> dict[str, Callable[[int], 
 
 
 def _page_of_head(page: Callable[[str, str], object], name: str, number: int) -> object:
-    """A page of another head, which no round before has asked for."""
+    """A page of a head that no earlier round has requested."""
     return page(name, f"layer={number % 6}&head={number}")
 
 
 def _memory(place: str) -> str:
-    """Of a new process, before and after each page and a search over the text of all sentences."""
+    """Resident memory of a new process, before and after all pages and a search over the text of all sentences."""
     client, began = create_app(ServedStore(place)).server.test_client(), resident_memory() or 0
     corpus = open_corpus(place)
     for request in _requests(client, corpus).values():
@@ -163,7 +163,7 @@ def _searches(corpus: Corpus) -> dict[str, Callable[[int], object]]:
 
 
 def _part(place: str, name: str, where: str, first: bool) -> Row:
-    """What a reader waits for first, which is of the first tokens of a large corpus, or for all tokens."""
+    """Time until the first numbers of a part, from the first tokens of a large corpus, or until the numbers of all tokens."""
 
     def counted(_: int) -> None:
         corpus = open_corpus(place)
@@ -181,7 +181,7 @@ def _publish(place: str) -> None:
 
 
 def _fastest(work: Callable[[int], object], rounds: int = ROUNDS) -> str:
-    """Of some rounds: wall time and, in brackets, processor time of this process."""
+    """Least wall time of some rounds and, in brackets, least processor time of this process."""
     walls, processor = [], []
     for number in range(rounds):
         wall, own = time.perf_counter(), time.process_time()

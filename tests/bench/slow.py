@@ -1,4 +1,4 @@
-"""What a page and `/_healthz` take while other clients finish no request or hardly read their answers."""
+"""Time of a page and of `/_healthz` while other clients finish no request or hardly read their answers."""
 
 import socket
 import tempfile
@@ -46,7 +46,7 @@ def slow() -> None:
 
 
 def compared(address: str, grid: str) -> tuple[Times, Times]:
-    """Milliseconds of each kind of request alone, and beside the slow clients; in turn, so that both have the same machine."""
+    """Milliseconds of each kind of request alone, and beside the slow clients; in turn, so that noise hits both."""
     heads = count()
     routes: dict[str, tuple[int, Callable[[], object]]] = {
         HEALTH_URL: (HEALTH, lambda: _get(address + HEALTH_URL)),
@@ -64,14 +64,14 @@ def compared(address: str, grid: str) -> tuple[Times, Times]:
 
 @contextmanager
 def slow_clients(address: str, grid: str) -> Iterator[None]:
-    """All of them are there, for as long as the context lasts."""
+    """Keep all slow clients connected for as long as the context lasts."""
     host, port = str(urlsplit(address).hostname), int(urlsplit(address).port or 80)
     halves = [_connected(host, port, _half(number)) for number in range(HALVES)]
     readers = [_connected(host, port, _request("GET", grid) + "\r\n") for _ in range(READERS)]
     stop = Event()
     reading = Thread(target=_read, args=(readers, stop))
     reading.start()
-    time.sleep(2)  # until the server has begun all answers
+    time.sleep(2)  # so that the server has begun all answers
     try:
         yield
     finally:
@@ -93,7 +93,7 @@ def _request(method: str, path: str) -> str:
 
 def _connected(host: str, port: int, sent: str) -> socket.socket:
     client = socket.socket()
-    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 * PACE)  # else the system reads ahead for it
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 * PACE)  # else the system reads ahead for the client
     client.connect((host, port))
     client.sendall(sent.encode())
     return client
@@ -130,7 +130,7 @@ def _add(times: Times, more: Times) -> None:
 
 
 def _page(address: str, number: int) -> bytes:
-    """What the browser asks for as it opens the page of a head."""
+    """The answer to the browser's first request for the page of a head."""
     form = {"pathname": "/head", "search": f"?layer={number % 6}&head={number // 6 % 12}", "snapshot": ""}
     return _get(f"{address}{PAGE}", urlencode(form).encode())
 

@@ -1,4 +1,4 @@
-"""How long the statistics of heads take: in an ingest, and for a reader who asks for them over a part of the corpus."""
+"""Time of the statistics of heads: in an ingest, and for a reader who requests them over a part of the corpus."""
 
 import shutil
 import tempfile
@@ -26,7 +26,7 @@ from tests.bench.synthetic import temporary_store
 from tests.bench.table import show
 
 ROUNDS = 5
-#: Parts as a link gives them; statistics do not depend on the channels.
+#: Parts of a corpus by name, in the form of a link.
 PARTS = {
     "reviews with one label": "label:negative",
     "sentences of 10 to 30 tokens": "sentence_length:10..30",
@@ -39,7 +39,7 @@ CHANNELS = 8
 
 
 def computed(defaults: Settings) -> None:
-    """The stages of an ingest that find statistics, once each; a table is printed."""
+    """Run the stages of an ingest that compute statistics, once each, and print a table."""
     with tempfile.TemporaryDirectory() as folder:
         settings = replace(defaults, store=f"{folder}/store")
         checkpoint, device = find_checkpoint(settings.model), find_device(settings.device)
@@ -61,7 +61,7 @@ def computed(defaults: Settings) -> None:
 
 
 def recomputed(sizes: tuple[int, ...]) -> None:
-    """Filter and recompute, on stores of 12x12 heads with so many tokens; tables are printed."""
+    """Filter and recompute on stores of 12x12 heads with these numbers of tokens, and print tables."""
     for tokens in sizes:
         place = temporary_store(layers=12, heads=12, channels=CHANNELS, tokens=tokens)
         corpus = open_corpus(place)
@@ -85,7 +85,7 @@ def _row(place: str, name: str, where: str) -> tuple[str, ...]:
 
 
 def _opened(place: str) -> Corpus:
-    """As a server has it that has answered somebody before, but about nothing of this."""
+    """A corpus as in a warm server: the filters have their columns, and nothing is counted."""
     corpus = open_corpus(place)
     part_of(corpus, "position:0..0;frequency:1..1;sentence_length:1..1;label:positive")
     return corpus

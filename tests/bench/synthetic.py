@@ -1,4 +1,4 @@
-"""A store of any shape: any sentences, random queries and keys, pictures by the real stage. For speed, not for science."""
+"""A store of any shape with random queries and keys, and pictures by the real stage. For speed, not for science."""
 
 import tempfile
 from pathlib import Path
@@ -32,10 +32,10 @@ VIEW = ViewName("pca", "exact", 2)
 
 
 def make_store(place: Path, *, layers: int, heads: int, channels: int, words: bool = False, **chosen: Any) -> str:
-    """Write a store of this shape; returns its address. `chosen` are settings of an ingest: how many tokens, of which data.
+    """Write a store of this shape; returns its address. `chosen` are settings of an ingest, such as tokens or data.
 
-    With vectors of all tokens, unless `vectors` is chosen. With `words`, annotated by the real stages; no relation is counted
-    with random weights.
+    All tokens have vectors, unless `vectors` is chosen. With `words` the real stages annotate the store; relations have no
+    counts with random weights.
     """
     settings = Settings(store=str(place), **({"vectors": EVERY} | chosen))
     checkpoint, data = find_checkpoint(settings.model), find_data(settings.data)
@@ -121,5 +121,5 @@ def _write_relations(writer: Writer, model: ModelGroup, corpus: PlannedCorpus) -
 
 
 def temporary_store(*, layers: int, heads: int, channels: int, **chosen: Any) -> str:
-    """A synthetic store in a temporary folder; `chosen` as of `make_store`."""
+    """A synthetic store in a temporary folder; `chosen` as in `make_store`."""
     return make_store(Path(tempfile.mkdtemp()) / "store", layers=layers, heads=heads, channels=channels, **chosen)

@@ -11,13 +11,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-#: The hyphen before a number: the docs have a real minus (U+2212) there.
+#: A hyphen before a number: the docs have a real minus (U+2212) instead.
 _MINUS = re.compile(r"(?<![\w.`-])-(?=\d)")
 
 
 @cache
 def machine() -> str:
-    """What ran the benchmark, in a line."""
+    """Machine, versions and commit of the benchmark, in a line."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     versions = f"Python {platform.python_version()}, torch {version('torch')}, {platform.system()}"
     return f"{_processor()}, {os.cpu_count()} cores, {memory:.0f} GiB, {_gpu()}{versions}, commit {_commit()}"
@@ -36,7 +36,7 @@ def _processor() -> str:
 
 
 def _commit() -> str:
-    """Its first digits, with a mark where files have been changed since."""
+    """First digits of the commit, with a mark where files have been changed since."""
     command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
     try:
         return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
@@ -45,7 +45,7 @@ def _commit() -> str:
 
 
 def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print a Markdown table, and what it was measured on."""
+    """Print a Markdown table, and the machine that it was measured on."""
     print(f"\n### {title}\n", flush=True)
     print("| " + " | ".join(columns) + " |")
     print("|" + " --- |" * len(columns))

@@ -28,7 +28,7 @@ from tests.browser import CHROMIUM, FLAGS, GOT_IT
 PREVIOUS = "to the previous token"
 TEXT, WORD = "The film was not good.", "not"
 CONTRAST = "positive minus negative"
-#: May a page read and write the clipboard.
+#: Permissions to read and write the clipboard.
 CLIPBOARD = ["clipboard-read", "clipboard-write"]
 
 
@@ -43,7 +43,7 @@ def find_head(reader: Reader, behaviour: str = PREVIOUS) -> None:
 
 
 def see_attention(reader: Reader, text: str = TEXT, word: str = WORD) -> None:
-    """See where a word of a typed sentence attends: its lines alone."""
+    """See the attention of a word of a typed sentence: its lines alone."""
     reader.open("Sentence")
     reader.write("Sentence A", text)
     page = reader.page
@@ -70,14 +70,14 @@ def find_least(reader: Reader) -> None:
 
 
 def compare_labels(reader: Reader, contrast: str = CONTRAST) -> None:
-    """Compare positive with negative reviews for one statistic: a heat map of the differences of all heads."""
+    """Compare positive with negative reviews in one statistic: a heat map of the differences of all heads."""
     reader.follow(reader.page.get_by_role("link", name=contrast, exact=True))
     expect(reader.page.locator("#heat-map .heatmaplayer image")).to_be_visible(timeout=60_000)
     expect(reader.page.get_by_text(contrast).first).to_be_visible()
 
 
 def send(reader: Reader) -> None:
-    """Send a colleague exactly what is on screen: a link of this snapshot in the clipboard."""
+    """Copy a link of this snapshot, to send a colleague exactly the current view."""
     reader.copy_link()
     expect(reader.page.get_by_role("button", name="Copied")).to_be_visible()
     link = reader.page.evaluate("navigator.clipboard.readText()")
@@ -118,7 +118,7 @@ TASKS = (
 
 
 def tasks(store: str, address: str | None = None) -> None:
-    """Do every task on a store, from page Overview, by mouse and by keyboard; or on what is served already."""
+    """Do every task on a store, from page Overview, by mouse and by keyboard; or on a running server."""
     if address is None:
         with production_server(store) as served:
             return tasks(store, served)

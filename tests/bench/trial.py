@@ -1,4 +1,4 @@
-"""What a trial of UMAP on page Features takes, its process included."""
+"""Seconds of a trial of UMAP on page Features, its process included."""
 
 import resource
 from time import perf_counter
@@ -11,7 +11,7 @@ from tests.bench.table import show
 
 
 def trials(url: str, tokens: int = 2_000) -> None:
-    """Trials on the output of the last layer and on all points together, each in a new process."""
+    """Print the seconds of trials on the output of the last layer and on all points together, each in a new process."""
     corpus = open_corpus(url)
     rows = [
         (

@@ -1,4 +1,4 @@
-"""What a reader waits for who types sentences, and what everybody else waits for meanwhile, on a production server."""
+"""Waiting times of readers who type sentences, and of all others meanwhile, on a production server."""
 
 import tempfile
 import time
@@ -21,7 +21,7 @@ from tests.bench.table import show
 from tests.bench.typing_page import entered
 
 SENTENCES = 300
-#: Sentences that are typed, and the length of which they are, in wordpieces.
+#: Number of typed sentences, and their length in wordpieces.
 TYPED, LENGTH = 20, 25
 #: Readers who type at the same time, and how many sentences each of them types.
 TYPISTS, ROUNDS = 10, 20
@@ -30,7 +30,7 @@ ALONE = 200
 TYPED_ROUTE = "typed/layer/2.bin"
 CORPUS_ROUTE = "token/0/0/query/5.json"
 BUSY = 503
-#: Seconds after which a reader who was told so asks again.
+#: Seconds after which a reader asks again whom the server told that it is busy.
 REST = 0.5
 
 
@@ -45,9 +45,9 @@ def typing() -> None:
 
 
 def report(address: str, base: str, texts: Sequence[str]) -> None:
-    """Every figure of a server whose data begin at `base`. No two typed sentences are the same: nothing is kept of any."""
+    """Print all figures of a server whose data begin at `base`. No sentence is typed twice: none comes from a cache."""
     fresh = _numbered(texts)
-    loading = _type(base, fresh, typists=TYPISTS, rounds=4)  # every process of the server loads the model
+    loading = _type(base, fresh, typists=TYPISTS, rounds=4)  # so that every process of the server loads the model
     typed = [_milliseconds(typed_url(base, text)) for text in texts]
     pictures = entered(address, fresh, TYPED)
     alone = [_milliseconds(f"{base}/{CORPUS_ROUTE}") for _ in range(ALONE)]
@@ -74,12 +74,12 @@ def sentences_to_type(corpus: Corpus) -> list[str]:
 
 
 def typed_url(base: str, text: str) -> str:
-    """Where the weights of a layer of a typed sentence are."""
+    """The address of the weights of layer 2 of a typed sentence."""
     return f"{base}/{TYPED_ROUTE}?{urlencode({'text': text})}"
 
 
 def corpus_while_typing(base: str, texts: Iterator[str]) -> tuple[list[float | None], list[float | None]]:
-    """Milliseconds of corpus requests, one after the other, for as long as the readers type; and of what these typed."""
+    """Milliseconds of corpus requests, one after the other, while readers type; and of the typed sentences."""
     with ThreadPoolExecutor(1) as pool:
         typing = pool.submit(_type, base, texts, typists=TYPISTS, rounds=ROUNDS)
         times = []
@@ -95,12 +95,12 @@ def _type(base: str, texts: Iterator[str], *, typists: int, rounds: int) -> list
 
 
 def _numbered(texts: Sequence[str]) -> Iterator[str]:
-    """The texts over and over, each time a little different."""
+    """The texts again and again, each time with another number at the end."""
     return (f"{texts[number % len(texts)]} {number}" for number in count())
 
 
 def _milliseconds(url: str) -> float | None:
-    """Until the last byte is there; None where the server says that it is busy."""
+    """Milliseconds until the last byte of an answer; None where the server says that it is busy."""
     began = time.perf_counter()
     try:
         with urllib.request.urlopen(url, timeout=120) as answer:

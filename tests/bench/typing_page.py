@@ -1,4 +1,4 @@
-"""From Enter in the box of the page Sentence until the typed sentence's picture is painted, in a browser."""
+"""Milliseconds from Enter in the box of page Sentence until the typed sentence's picture is painted, in a browser."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from tests.browser import CHROMIUM, FLAGS
 #: Milliseconds before a reader types again.
 REST = 800
 
-#: From the next press of Enter to the frame after the one in which other weights are drawn.
+#: Measures from the next press of Enter to the frame after the one in which other weights are drawn.
 WATCH = """() => {
   const views = document.querySelector("#sentence");
   const before = views.dataset.drawn;
@@ -21,7 +21,7 @@ WATCH = """() => {
 
 
 def entered(address: str, texts: Iterator[str], rounds: int) -> list[float | None]:
-    """Milliseconds of so many sentences, each typed into the page of the one before."""
+    """Milliseconds of `rounds` sentences, each typed into the page of the sentence before."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         page = browser.new_page(viewport={"width": 1440, "height": 900})

@@ -1,4 +1,4 @@
-"""What a token costs with and without vectors, and how near intervals from sums are to those of the bootstrap."""
+"""Cost of a token with and without vectors, and differences between intervals from sums and from the bootstrap."""
 
 import shutil
 import tempfile
@@ -17,7 +17,7 @@ SOURCES = ["all", "word", "other"]
 
 
 def vectors(sentences: int, more: int, tokens: int) -> None:
-    """Three whole ingests: all vectors of few sentences, one block of the same, and `tokens` of `more` sentences.
+    """Compare three whole ingests: all vectors of few sentences, one block of these, and `tokens` of `more` sentences.
 
     A store has bytes of its own, bytes for each token, and more for each row of a block with vectors: three equations.
     """
@@ -68,7 +68,7 @@ def _rate(costs: NDArray[np.float64]) -> str:
 
 
 def _intervals(bootstrap: Corpus, sums: Corpus) -> None:
-    """Both of the same sentences: distance of the ends in widths of the bootstrap's interval."""
+    """Print how far the ends of both intervals of the same sentences are apart, in widths of the bootstrap's interval."""
     rows = []
     for name, title in (("head_interval", "heads"), ("layer_interval", "layers")):
         some, every = (getattr(corpus, name).sel(source=SOURCES) for corpus in (sums, bootstrap))

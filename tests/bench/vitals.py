@@ -1,6 +1,6 @@
-"""What a reader's browser measures of each page, with an empty cache: paints, shifts of the layout, long tasks, bytes.
+"""Measurements of a reader's browser on each page, with an empty cache: paints, layout shifts, long tasks, bytes.
 
-The server of each page has just started: the first visit finds nothing in its cache, the others find the page there.
+Each page has a newly started server: the first visit finds an empty server cache, later visits find the page in it.
 """
 
 from statistics import median
@@ -30,7 +30,7 @@ PAGES = (
     "store",
     "server",
 )
-#: Notes what the browser reports while the page loads.
+#: Notes the browser's performance entries while the page loads.
 OBSERVE = """
 window.vitals = { largest: 0, shift: 0, task: 0, blocked: 0 };
 const observe = (type, note) =>
@@ -49,7 +49,7 @@ READ = """() => ({
 
 
 def vitals(store: str) -> None:
-    """One row for each page: its first visit, then medians of `ROUNDS`."""
+    """Print one row for each page: its first visit, then medians of `ROUNDS` visits."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         rows = [_row(browser, store, page) for page in PAGES]

@@ -1,4 +1,4 @@
-"""How many seconds words, their grammar and relations add to an ingest: `python -m tests.bench words`."""
+"""Seconds that words, their grammar and relations add to an ingest: `python -m tests.bench words`."""
 
 import tempfile
 import time
@@ -11,7 +11,7 @@ from tests.bench.table import show
 
 
 def words(defaults: Settings) -> None:
-    """Annotate a store whose model has been run: nothing but the stages of words is left to do. A table is printed."""
+    """Annotate a store whose model has been run, so that only the stages of words run, and print a table."""
     with tempfile.TemporaryDirectory() as folder:
         settings = replace(defaults, store=f"{folder}/store", annotate=NONE)
         before, _ = ingested(settings)
@@ -27,7 +27,7 @@ def words(defaults: Settings) -> None:
 
 
 def ingested(settings: Settings) -> tuple[float, Corpus]:
-    """Seconds of an ingest, and what it made."""
+    """Seconds of an ingest, and the corpus that it made."""
     begun = time.perf_counter()
     pipeline.run(settings)
     return time.perf_counter() - begun, open_corpus(settings.store)

@@ -1,6 +1,6 @@
-"""Ingests on workers: real ones on this machine, up to eight whose model only sleeps, and workers killed on the way.
+"""Ingests on workers: real workers of this machine, up to eight workers whose model only sleeps, and workers that are killed.
 
-Workers of the simulation load this module: it replaces their model.
+Workers of the simulation load this module, which replaces their model.
 """
 
 import os
@@ -32,27 +32,27 @@ from tests.bench.ingest import timed
 from tests.bench.kills import differences
 from tests.bench.table import show
 
-#: Of the real ingests: one picture of each way of fitting.
+#: Sentences and pictures of the real ingests: one picture of each way of fitting.
 SENTENCES, VIEWS = 2000, "pca-raw-2d,attention-raw-2d,tsne-raw-2d"
-#: Of the ingests whose workers are killed, and the seconds between two kills: some tasks take longer.
+#: Sentences of the ingests whose workers are killed, and seconds between two kills: some tasks take longer.
 KILLED_SENTENCES, PAUSE = 1500, (3.0, 9.0)
-#: Environment of a worker of the simulation: the tokens that its model computes in a second.
+#: Environment variable of a worker of the simulation: tokens a second of its model.
 RATE = "HEADSCAPE_BENCH_RATE"
 #: Tokens a second of the forward pass of a small BERT on a GPU.
 GPU = 1_000_000
-#: Blocks that each of these workers gets.
+#: Blocks for each worker of the simulation.
 BLOCKS_EACH = 6
 
 
 def workers(kills: int, *, rate: float) -> None:
-    """Whole ingests on workers, the tensor stage with `rate` tokens a second on each worker, and so many kills."""
+    """Measure whole ingests on workers, the tensor stage at `rate` tokens a second on each worker, and `kills` kills."""
     real()
     simulated((1, 2, 4, 8), rate)
     killed(kills)
 
 
 def real() -> None:
-    """The same ingest in one process, and with one and two workers."""
+    """Print the time of one ingest in one process, and with one and two workers, and whether the arrays are the same."""
     rows: list[tuple[object, ...]] = []
     with tempfile.TemporaryDirectory() as folder:
         for number in (None, 1, 2):
@@ -74,7 +74,7 @@ def _command(place: str, number: int | None, sentences: int, views: str = VIEWS)
 
 
 def _tensors(place: str) -> float:
-    """Tokens a second of the tensor stage, by its commits: models are loaded by workers within it."""
+    """Tokens a second of the tensor stage, by its commits; workers load their models within this time."""
     repository = icechunk.Repository.open(icechunk.local_filesystem_storage(place))
     commits = list(repository.ancestry(branch="ingest"))[::-1]
     blocks = [number for number, commit in enumerate(commits) if ": block " in commit.message]
@@ -83,7 +83,7 @@ def _tensors(place: str) -> float:
 
 
 def simulated(numbers: tuple[int, ...], rate: float) -> None:
-    """The tensor stage on workers whose model sleeps as long as `rate` says, and as a GPU would take: then writing is the limit."""
+    """Print the rate of the tensor stage with a model that sleeps as `rate` says, and as fast as a GPU, where writing is the limit."""
     for speed, counts in ((rate, numbers), (GPU, numbers[:3])):
         measured = {number: _simulated(number, speed) for number in counts}
         rows: list[tuple[object, ...]] = [
@@ -94,7 +94,7 @@ def simulated(numbers: tuple[int, ...], rate: float) -> None:
 
 
 def _simulated(number: int, rate: float) -> float:
-    """Tokens a second on so many workers, after each has loaded the model."""
+    """Tokens a second on `number` workers, after each has loaded the model."""
     with tempfile.TemporaryDirectory() as folder, _sleeping(number, rate) as address:
         settings = Settings(store=f"{folder}/store", scheduler=address)
         checkpoint, device = find_checkpoint(settings.model), find_device("cpu")
@@ -149,7 +149,7 @@ def _sleeping(number: int, rate: float) -> Iterator[str]:
 
 
 def dask_setup(_worker: object) -> None:
-    """Let the model of this worker sleep. dask calls this where a worker starts."""
+    """Let the model of this worker sleep. dask calls this function at the start of a worker."""
     rate = float(os.environ[RATE])
 
     def encode(_encoder: Encoder, block: Block, buffers: BlockBuffers) -> None:
@@ -163,7 +163,7 @@ def dask_setup(_worker: object) -> None:
 
 
 def killed(kills: int) -> None:
-    """Ingests whose workers are killed at random moments, each compared with one that was left alone."""
+    """Run ingests whose workers are killed at random moments, and compare each with an undisturbed one."""
     chance = random.Random(0)
     done, different = 0, []
     with tempfile.TemporaryDirectory() as folder:
@@ -186,7 +186,7 @@ def killed(kills: int) -> None:
 
 
 def _kill_workers(place: str, chance: random.Random, most: int) -> int:
-    """Run an ingest on two workers and kill so many at most; how many were killed."""
+    """Run an ingest on two workers and kill at most `most` of them; returns how many were killed."""
     command = _command(place, 2, KILLED_SENTENCES, "pca-raw-2d,attention-raw-2d")
     done = 0
     with tempfile.TemporaryFile("w+") as said:

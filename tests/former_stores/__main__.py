@@ -1,6 +1,6 @@
-"""`python -m tests.former_stores [NAME ...]`: ingest with former commits; keep each store and what that commit read of it.
+"""`python -m tests.former_stores [NAME ...]`: ingest with former commits; keep each store, and the arrays that its commit reads of it.
 
-Run once for each commit that people have stores of: the archive is committed. Needs the history of the repository.
+Run once for each commit whose stores people have: the archive is committed. Needs the history of the repository.
 """
 
 import os
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def keep(name: str, commit: str, inputs: Path) -> None:
-    """Ingest with the packages of `commit`, and keep the store and what these packages read of it as one archive."""
+    """Ingest with the packages of `commit`; keep the store and the arrays that these packages read of it as one archive."""
     tree, kept = inputs / "tree", inputs / name
     subprocess.run(["git", "worktree", "add", "--quiet", "--detach", tree, commit], cwd=ROOT, check=True)
     try:

@@ -1,4 +1,4 @@
-"""What a former commit reads of its own store, run with that commit's packages: `python record.py STORE FILE`."""
+"""Arrays that a former commit reads of its own store, run with that commit's packages: `python record.py STORE FILE`."""
 
 import sys
 from itertools import chain
@@ -13,7 +13,7 @@ OF_A_VIEW = ("coordinates", "explained", "fidelity")
 
 
 def read(address: str) -> dict[str, np.ndarray[Any, Any]]:
-    """Arrays by a name that says where they are: pictures, statistics, attention of the first sentence."""
+    """Arrays of a store by names: pictures, feature points, statistics, attention of the first sentence."""
     corpus = store.open_corpus(address)
     views = {
         f"view {name} {array}": corpus.view(name)[array].values for name in corpus.views for array in OF_A_VIEW

@@ -1,6 +1,6 @@
-"""`make gallery STORE=...`: take the pictures of the gallery and write its page; with `--check`, compare both with those of the docs.
+"""`make gallery STORE=...`: take the pictures of the gallery and write its page; with `--check`, compare both with the docs.
 
-The exit status of `--check` is 1 where a figure or a picture is another one.
+The exit status of `--check` is 1 where a figure or a picture differs.
 """
 
 import argparse
@@ -30,7 +30,7 @@ NAMES = [*(view.name for view in VIEWS), PUBLISHED.name]
 
 
 def main() -> int:
-    """Run the command."""
+    """Run the command; returns its exit status."""
     parser = argparse.ArgumentParser(prog="make gallery", description=__doc__)
     parser.add_argument("--store", default="data/headscape")
     parser.add_argument("--check", action="store_true")
@@ -46,7 +46,7 @@ def main() -> int:
 
 
 def only_corpus(store: str) -> Corpus:
-    """That of a store with one model, as `make ingest` makes it: links of the gallery name no model."""
+    """The corpus of a store with one model, as `make ingest` makes it: links of the gallery name no model."""
     snapshot = open_snapshot(store)
     if len(snapshot.models) > 1:
         raise StoreError(f"{store} has {len(snapshot.models)} models. Give a store with one: make ingest STORE=...")
@@ -66,7 +66,7 @@ def take(store: str, names: Collection[str]) -> Pictures:
 
 @contextmanager
 def published_server(store: str) -> Iterator[str]:
-    """The address of the store as pages for any web server."""
+    """The address of a file server with the published pages of a store."""
     with tempfile.TemporaryDirectory() as folder:
         if publish([store, f"--out={folder}/site", "--sentences=1"]):
             raise SystemExit(1)
@@ -85,7 +85,7 @@ def write(written: str, pictures: Pictures) -> int:
 
 
 def compare(written: str, pictures: Pictures) -> int:
-    """Print how far figures and pictures are from those of the docs; 1 where one is another."""
+    """Print how far figures and pictures are from those of the docs; returns 1 where one differs."""
     of_docs = PAGE.read_text("utf-8").splitlines()
     changed = list(difflib.unified_diff(of_docs, written.splitlines(), "docs", "store", n=0, lineterm=""))
     print("\n".join(changed) or f"Every figure of {PAGE.name} is that of the store.")

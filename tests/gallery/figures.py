@@ -10,26 +10,26 @@ from dashboard.ui.text import decimal
 from store import Corpus
 from store.schema.model import head_name
 
-#: Figures by their name in a sentence, as they are written.
+#: Formatted figures by their names in a sentence.
 Figures = Mapping[str, str]
 Read = Callable[[Corpus], Figures]
 
 
 def roles_found(corpus: Corpus) -> Figures:
-    """In how many of the heads a test finds a role."""
+    """Number of heads in which a test finds a role, and of all heads."""
     shares = known_shares(corpus)
     found = 0 if shares is None else int(shares.found.any(axis=0).sum())
     return {"found": str(found), "heads": str(corpus.layers * corpus.heads)}
 
 
 def of_all_heads(corpus: Corpus) -> Figures:
-    """How many heads there are, and how well distance follows attention in their pictures."""
+    """Number of heads, and mean Spearman correlation of distance and attention in their pictures."""
     spearman = float(read_spearman(corpus, corpus.views[0]).mean())
     return {"heads": str(corpus.layers * corpus.heads), "spearman": decimal(spearman)}
 
 
 def role(name: str, layer: int, head: int) -> Read:
-    """What share of a head's attention a role explains, and how many times an average word's attention its words get."""
+    """Share of a head's attention that a role explains, and the attention of its words as a multiple of an average word's."""
 
     def read(corpus: Corpus) -> Figures:
         share = float(corpus.roles.share.sel(role=name, layer=layer, head=head))
@@ -52,7 +52,7 @@ def on_sinks(corpus: Corpus) -> Figures:
 
 
 def relation(name: str) -> Read:
-    """The best head of a relation: what share of its held-out pairs it links, and what a fixed offset finds."""
+    """The best head of a relation: shares of the held-out pairs that the head links, and that a fixed offset finds."""
 
     def read(corpus: Corpus) -> Figures:
         best = next(best for best in best_of(corpus) if best.relation == name)
@@ -66,7 +66,7 @@ def relation(name: str) -> Read:
 
 
 def of_places(corpus: Corpus) -> Figures:
-    """How many tokens are drawn at how many places, and how much of their variance the token explains at both ends of the model."""
+    """Numbers of drawn tokens and of feature points, and the variance that the token explains at both ends of the model."""
     features = corpus.features("sample")
     explained = features.explained.sel(factor="token").values
     return {
@@ -78,13 +78,13 @@ def of_places(corpus: Corpus) -> Figures:
 
 
 def alike_heads(corpus: Corpus) -> Figures:
-    """How many groups the map has, and the name of the largest with a name."""
+    """Number of groups on the map of heads, and the name of the largest group with a name."""
     named = [group for group in head_clusters(corpus) if group.name]
     return {"groups": str(len(head_clusters(corpus))), "name": named[0].name if named else "none"}
 
 
 def made_of(corpus: Corpus) -> Figures:
-    """The wordpiece that makes up most of a sentence's vector, and how much attention it gets; both over an even share."""
+    """The wordpiece with the largest part of a sentence's vector, this part, and its attention; both over an even share."""
     reach = corpus.reach_by("wordpiece", "sentence", layer=corpus.layers - 1).isel(layer=0)
     most = reach.isel(category=int(reach.reach.values.argmax()))
     return {

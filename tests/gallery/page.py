@@ -13,7 +13,7 @@ HEADING = f"""# Gallery
 
 Twelve views of the default store, made by `make gallery`; links open them in a dashboard at {SERVED}.
 """
-#: Stands for a figure while the rest of a page becomes a pattern; what a figure can be.
+#: Placeholder of a figure while the rest of a page becomes a pattern; pattern of a figure.
 _PLACE, _FIGURE = "FIGURE", r"[^\n]{1,40}?"
 
 

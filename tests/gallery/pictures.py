@@ -1,4 +1,4 @@
-"""Pictures of the gallery: taken in a browser, small in the repository, and how much two of them differ."""
+"""Pictures of the gallery: taking them in a browser, saving them in few bytes, and the difference of two."""
 
 import io
 from pathlib import Path
@@ -16,11 +16,11 @@ FOLDER = Path(__file__).parents[2] / "docs/gallery"
 SPACE = 16
 #: Pixels of a square whose mean luminance is compared: a point that moves within it changes nothing.
 SQUARE = 8
-#: Mean difference of luminance from which a picture is another one. Two pictures of a view of one store differ by 0.0000 to 0.0030,
-#: a published head of two stores, whose pictures were each trained anew, by 0.0071,
-#: of another head, relation, sentence or colour on the same page by 0.0092 to 0.0692; any two views by 0.0415 at least.
+#: Largest mean difference of luminance of the same picture. Two pictures of a view of one store differ by 0.0000 to 0.0030,
+#: pictures of a published head in two stores, each trained anew, by 0.0071,
+#: pictures of another head, relation, sentence or colour on the same page by 0.0092 to 0.0692; any two views by at least 0.0415.
 MOST_DIFFERENT = 0.0085
-#: Where a section is, from its heading to the next one.
+#: Box of a section in the page, from its heading to the next one.
 SECTION = """([id, space, most]) => {
   scrollTo(0, 0);
   const first = document.getElementById(id);
@@ -47,7 +47,7 @@ def photograph(browser: Browser, address: str, shot: Shot) -> Image.Image:
 
 
 def _shown(page: Page, shot: Shot) -> bytes:
-    """The window, or of a link with a fragment that section of the page."""
+    """Screenshot of the window, or of the section that the link's fragment names."""
     _, _, section = shot.link.partition("#")
     if not section:
         return page.screenshot()
@@ -60,13 +60,13 @@ def path_of(name: str, folder: Path = FOLDER) -> Path:
 
 
 def save(picture: Image.Image, path: Path) -> None:
-    """Write a picture as it is, in as few bytes as that takes."""
+    """Write a picture as it is, without loss, in few bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     picture.save(path, "WEBP", lossless=True, quality=100, method=6)
 
 
 def difference(one: Image.Image, other: Image.Image) -> float:
-    """Mean difference of luminance, 0 to 1, between the squares of two pictures; 1 where these have other sizes."""
+    """Mean difference of luminance, 0 to 1, between the squares of two pictures; 1 where the sizes differ."""
     if one.size != other.size:
         return 1.0
     return float(np.abs(_squares(one) - _squares(other)).mean() / 255)

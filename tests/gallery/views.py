@@ -1,4 +1,4 @@
-"""The twelve views of the gallery: what each picture is of, the sentence beside it, and what a reader must see there."""
+"""The twelve views of the gallery: the page of each picture, the sentence beside it, and an element that must be on it."""
 
 import re
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from tests.gallery.figures import (
     roles_found,
 )
 
-#: Of a picture: the points of heads or features, the lines or the cells of a sentence, a chart.
+#: Selectors of a picture's content: points of heads or features, lines or cells of a sentence, a chart.
 POINTS, SENTENCE, CHART = f"{DRAWN} canvas", "#sentence[data-drawn^='/']", ".chart .main-svg"
 
 #: Windows in which no legend is cut.
@@ -27,20 +27,20 @@ WINDOW, WIDE = (1280, 800), (1440, 900)
 
 @dataclass(frozen=True)
 class Shot:
-    """What a picture is of.
+    """A page, or a section of a page, that a picture shows.
 
     Attributes
     ----------
     name
-        Of its file.
+        Name of the picture's file.
     link
-        Path and query. With a fragment the picture is that section of the page, else the window at its top.
+        Path and query. With a fragment the picture shows that section of the page, else the top of the page.
     shows
-        An element that must be there.
+        Selector of an element that must be in the picture.
     window
-        Its width and height in pixels; a section is no higher.
+        Width and height of the window in pixels; a section is no higher.
     there
-        An element of the page once it is loaded.
+        Selector of an element that the page has once it is loaded.
     """
 
     name: str
@@ -52,9 +52,9 @@ class Shot:
 
 @dataclass(frozen=True)
 class View(Shot):
-    """A view of the dashboard: its title in the gallery, and what the heading of its page or section says.
+    """A view of the dashboard: its title in the gallery, and the heading of its page or section.
 
-    `sentence` says what is seen, with its figures by name in braces; `figures` reads these from a store.
+    `sentence` describes the picture, with names of figures in braces; `figures` reads these figures from a store.
     """
 
     title: str

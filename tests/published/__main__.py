@@ -45,14 +45,14 @@ from tests.published.targets import (
 )
 
 MODEL = "bert-base-uncased"
-#: As many as Clark et al. had.
+#: Segments of text, as many as Clark et al. had.
 SEGMENTS = 992
 AGREES, DIFFERS, NOT_CHECKED = 0, 1, 2
 
 
 @dataclass(frozen=True)
 class Flags(Ingested):
-    """What is compared."""
+    """Flags of the comparison."""
 
     model: str = setting(MODEL, "hub name or local folder of a BERT checkpoint")
     choose: str = setting(
@@ -64,12 +64,12 @@ class Flags(Ingested):
     )
 
 
-#: The corpora of a command, made in a folder: that of the data alone, or that on which heads are chosen and that of the data.
+#: Makes the corpora of a command in a folder: the corpus of the data, or the corpus on which heads are chosen and that of the data.
 FindCorpora = Callable[[Flags, Path], tuple[store.Corpus, store.Corpus | None]]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Exit status; where the model cannot be had, one sentence says so."""
+    """Run the command; returns its exit status. One sentence says so where the model cannot be had."""
     try:
         flags = parse_flags(Flags, arguments, command="python -m tests.published", description=__doc__)
         if flags.data:
@@ -85,7 +85,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def comparable_checkpoint(model: str) -> Checkpoint:
-    """The checkpoint, if it can be the published one."""
+    """The checkpoint of a model; IngestError where its shape is not the published one."""
     checkpoint = find_checkpoint(model)
     if _shape(checkpoint) != (LAYERS, HEADS):
         layers, heads = _shape(checkpoint)
@@ -113,7 +113,7 @@ def check(checkpoint: Checkpoint, *, segments: int = SEGMENTS) -> int:
 
 
 def check_roles(flags: Flags, labels: Labels) -> int:
-    """Compute the roles of the published model on reviews, and compare them with what people have called its heads."""
+    """Compute the roles of the published model on reviews, and compare them with people's labels of its heads."""
     with tempfile.TemporaryDirectory() as folder:
         rows = show_named(ingested(Path(folder), flags, data=EMBEDDED), labels)
     return DIFFERS if any(row.agrees is False for row in rows) else AGREES
@@ -126,7 +126,7 @@ def compare(
     curves: dict[str, NDArray[np.float64]],
     segments: int,
 ) -> int:
-    """Print both tables."""
+    """Print the tables of both papers; returns the exit status."""
     rates = {"expansion_rate": expansion_rates}
     print(f"Expansion rates of {name}; layers are numbered from 1 as in the papers.")
     _show("Kobayashi et al. 2021", {"expansion_rate": EXPANSION_RATE}, rates)
@@ -136,7 +136,7 @@ def compare(
 
 
 def corpora(flags: Flags, folder: Path) -> tuple[store.Corpus, store.Corpus | None]:
-    """The corpus of the data alone, or that on which heads are chosen and that of the data."""
+    """The corpus of the data and None, or the corpus on which heads are chosen and that of the data."""
     if not flags.choose:
         return ingested(folder, flags), None
     return ingested(folder, flags, data=flags.choose, probes=NONE), ingested(folder, flags)
@@ -158,7 +158,7 @@ def check_relations(
     targets: Sequence[RelationTargets] = RELATIONS,
     fewest: int = relation_tables.FEWEST_PAIRS,
 ) -> int:
-    """Print the tables of a model's relations, and compare them where it is the published one.
+    """Print the tables of a model's relations, and compare them where the model is the published one.
 
     Relations of fewer than `fewest` pairs are left out.
     """
@@ -206,7 +206,7 @@ def show_coreference(corpus: store.Corpus) -> None:
 def compare_relations(
     corpus: store.Corpus, rows: Sequence[BestHead], known: Sequence[RelationTargets], fewest: int
 ) -> int:
-    """Print the published numbers beside those of the reported sentences."""
+    """Print published numbers beside the numbers of the reported sentences; returns the exit status."""
     if corpus.words.mentions and corpus.words.mentions.scheme == CHAINS:
         return compare_coreference(corpus)
     targets = relation_tables.targets_of([row.relation for row in rows], known)
@@ -220,7 +220,7 @@ def compare_relations(
 
 
 def compare_coreference(corpus: store.Corpus) -> int:
-    """Print Clark's Table 2 beside the numbers of the reported passages."""
+    """Print Clark's Table 2 beside the numbers of the reported passages; returns the exit status."""
     compared = relation_tables.compare_antecedents(corpus.coreference)
     lines = list(map(relation_tables.compared_cells, compared))
     title = f"Clark et al. 2019, Table 2; here {corpus.corpus_attributes['name']}"

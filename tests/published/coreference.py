@@ -1,8 +1,8 @@
-"""`python -m tests.published.coreference --data=FILE [--model=MODEL --sentences=100 --answers=FILE]`: what heads resolve.
+"""`python -m tests.published.coreference --data=FILE [--model=MODEL --sentences=100 --answers=FILE]`: antecedents that heads find.
 
 The store beside a reference; exit status 0 where they agree, 1 where they differ, 2 where nothing was checked.
 The reference takes head words from spaCy's own `Span.root` and attention from transformers, in float64, and counts one by
-one. Of GAP `--answers` writes those of the best head as gap_scorer.py reads them.
+one. For GAP `--answers` writes the answers of the best head in the format of gap_scorer.py.
 """
 
 import sys
@@ -30,13 +30,13 @@ from tests.published.ingested import Ingested, ingested
 from tests.published.reference import ROOT, BankWord, Weights, sentence_reader
 
 AGREES, DIFFERS, NOT_CHECKED = 0, 1, 2
-#: Of the mentions that are counted: of two almost equal weights either may be larger, since the store has 16 bits.
+#: Share of the counted mentions that may differ: with 16 bits in the store, either of two almost equal weights may be larger.
 TOLERANCE = 0.02
 
 
 @dataclass(frozen=True)
 class Flags(Ingested):
-    """What is checked."""
+    """Flags of the check."""
 
     data: str = setting("", "CoNLL-2012, or the tsv of GAP")
     sentences: int = setting(100, "how many passages", int)
@@ -60,7 +60,7 @@ class Counts(NamedTuple):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Exit status; where nothing can be ingested, one sentence says so."""
+    """Run the check; returns its exit status. One sentence says so where nothing can be ingested."""
     try:
         flags = parse_flags(Flags, arguments, command="python -m tests.published.coreference", description=__doc__)
         with tempfile.TemporaryDirectory() as folder:
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def check(corpus: store.Corpus, model: Path, flags: Flags) -> int:
-    """Print the table, and write the answers."""
+    """Print the table, and write the answers; returns the exit status."""
     passages = passages_of(corpus, model)
     count = count_chains if corpus.coreference.attrs["scheme"] == CHAINS else count_gap
     rows = []
@@ -96,25 +96,25 @@ def check(corpus: store.Corpus, model: Path, flags: Flags) -> int:
 
 
 def best_of(ours: Counts, theirs: Counts) -> tuple[int, int]:
-    """Mentions that the head finds which is best in the store, on both sides, among mentions or of the two names."""
+    """Mentions whose antecedent the store's best head finds, by the store and by the reference."""
     best = np.unravel_index(int(ours.found[0].argmax()), ours.found.shape[1:])
     return int(ours.found[0][best]), int(theirs.found[0][best])
 
 
 def halves(corpus: store.Corpus, half: int) -> range:
-    """Passages of a half."""
+    """Numbers of the passages of a half."""
     return range(half, corpus.n_sentences, 2)
 
 
 def stored_counts(corpus: store.Corpus, half: int) -> Counts:
-    """Of the store."""
+    """Counts of a half that the store has."""
     numbers = corpus.coreference.isel(half=half, gender=0, kind=0, missing_dims="ignore")
     found: NDArray[np.int64] = numbers.found.values
     return Counts(int(numbers.mentions), found.reshape(-1, *found.shape[-2:]))
 
 
 def passages_of(corpus: store.Corpus, model: Path) -> Callable[[int], Passage]:
-    """Reads a passage of the corpus again, by its index."""
+    """A function that reads a passage of the corpus again, by its index."""
     pipeline = spacy.load(ENGLISH)
     read = sentence_reader(model, max_length=corpus.corpus_attributes["max_length"])
 
@@ -140,7 +140,7 @@ def mentions_of(corpus: store.Corpus, number: int, doc: Doc) -> Iterator[tuple[i
 
 
 def count_chains(passages: Sequence[Passage]) -> Counts:
-    """One by one, among the mentions before and among all words."""
+    """Counts over chains, mention by mention, among the earlier mentions and among all words."""
     count, found = 0, np.zeros((len(CANDIDATES), *passages[0].pattern.shape[:2]), np.int64)
     for _, pattern, mentions in passages:
         for own, entity in mentions:
@@ -158,7 +158,7 @@ def count_chains(passages: Sequence[Passage]) -> Counts:
 
 
 def count_gap(passages: Sequence[Passage]) -> Counts:
-    """Pronouns of one of two names, and those whose name gets more attention than the other."""
+    """Counts of GAP: pronouns of one of two names, and pronouns whose name gets more attention than the other."""
     count, found = 0, np.zeros((1, *passages[0].pattern.shape[:2]), np.int64)
     for _, pattern, mentions in passages:
         for first in range(0, len(mentions), 3):
@@ -172,7 +172,7 @@ def count_gap(passages: Sequence[Passage]) -> Counts:
 
 
 def gap_answers(corpus: store.Corpus, data: Path) -> Iterator[str]:
-    """A line for each row of GAP whose passage is in the corpus: its name, and whether A and B are the best head's answer."""
+    """A line for each row of GAP whose passage is in the corpus: name of the row, and whether the best head answers A and B."""
     assert corpus.words.mentions
     table, layer_head = corpus.words.mentions.table, best_antecedent_head(corpus.coreference)
     texts = {str(text): number for number, text in enumerate(corpus.sentences.text.values)}
@@ -187,7 +187,7 @@ def gap_answers(corpus: store.Corpus, data: Path) -> Iterator[str]:
 
 
 def answer(corpus: store.Corpus, number: int, words: NDArray[np.int64], layer: int, head: int) -> int:
-    """Which of two names gets more of a pronoun's attention; -1 where a word of the three was cut off."""
+    """Index of the name that gets more of a pronoun's attention; -1 where one of the three words was cut off."""
     if (words < 0).any():
         return -1
     pronoun, *names = words - corpus.words.rows(number).start

@@ -1,4 +1,4 @@
-"""The papers' curves from what ingest computes of a model, and how they compare."""
+"""The papers' curves from the ingest's own statistics of a model, and their comparison with the published ones."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +17,7 @@ Curve = NDArray[np.float64]
 
 
 def head_statistics(bert: HookedModel, blocks: Sequence[Block]) -> NDArray[np.float64]:
-    """Means over the segments: (source, statistic, layer, head). The ingest's own code, segment ids 0."""
+    """Means over the segments by the ingest's own code, with segment ids 0: (source, statistic, layer, head)."""
     shape = Shape(bert.layers, bert.heads, bert.channels, blocks[0].length, int(blocks[0].lengths.max()))
     buffers = BlockBuffers(shape, bert.device, torch.zeros(bert.layers, bert.heads, bert.channels))
     encoder = Encoder(bert)
@@ -50,13 +50,13 @@ def layer_curves(head_statistic: NDArray[np.float64]) -> dict[str, Curve]:
 
 
 def heads_above(head_statistic: NDArray[np.float64], statistic: str, share: float) -> list[str]:
-    """Heads that give more than a share of their attention, as the paper counts them: layer-head, the first is 1."""
+    """Heads whose statistic is above a share, in the paper's numbering: layer-head, counted from 1."""
     heads = np.argwhere(_heads(head_statistic, "all", statistic) > share)
     return [f"{layer + 1}-{head + 1}" for layer, head in heads]
 
 
 def worst(target: Target, curve: Curve) -> tuple[float, int]:
-    """The largest difference and the layer it is in, the first is 1; where there is no number NaN."""
+    """The largest difference and its layer, counted from 1; NaN without a number."""
     apart = [
         abs(value - value_here) if value is not None else 0.0
         for value, value_here in zip(target.values, curve, strict=True)
@@ -65,7 +65,7 @@ def worst(target: Target, curve: Curve) -> tuple[float, int]:
 
 
 def verdict(target: Target, curve: Curve) -> str:
-    """Whether it is the published curve, in words."""
+    """Whether the curve is the published one, in words."""
     apart, layer = worst(target, curve)
     if apart <= target.tolerance:
         return f"agrees within {target.tolerance:g}"
@@ -78,7 +78,7 @@ def agrees(targets: Mapping[str, Target], curves: Mapping[str, Curve]) -> bool:
 
 
 def table_rows(target: Target, curve: Curve) -> list[list[str]]:
-    """Two rows of the table: what was published, and what is found here."""
+    """Two rows of the table: the published curve, and the curve found here."""
     decimals = 3 if target.tolerance < 0.01 else 2
     return [
         [target.title, "published", *(_shown(value, decimals) for value in target.values), ""],

@@ -1,4 +1,4 @@
-"""A corpus from the product's own ingest, in a store that lasts no longer than the folder it is in."""
+"""A corpus from the product's own ingest, in a store in a temporary folder."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from store.repository.errors import NotIngested
 
 @dataclass(frozen=True)
 class Ingested:
-    """Flags of an ingest that a comparison passes on."""
+    """Flags that a comparison passes on to an ingest."""
 
     data: str = setting("", "treebank, CoNLL-U or CoNLL-X, or other data, as of an ingest")
     model: str = setting(EMBEDDED, "hub name or local folder of a checkpoint")
@@ -23,7 +23,7 @@ class Ingested:
 def ingested(
     folder: Path, flags: Ingested, *, data: str = "", probes: str = "auto", max_length: int = 128
 ) -> store.Corpus:
-    """Ingest the data of the flags, or other data, into the store of a folder, without what is only looked at."""
+    """Ingest the data of the flags, or other data, into a store in a folder, without the parts that only pages show."""
     settings = Settings(
         store=str(folder / "store"),
         data=data or flags.data,

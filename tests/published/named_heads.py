@@ -1,7 +1,7 @@
-"""Roles of heads beside what people have called the heads of bert-base-uncased: labels by hand, and heads that a paper names.
+"""Roles of heads beside people's names for heads of bert-base-uncased: labels by hand, and heads that a paper names.
 
-AttentionViz's authors (Yeh et al. 2023) looked at all 144 heads; of their labels the eight of the previous token stand here. A
-file with the columns layer, head and label, counted from 0, brings all of them. Clark et al. 2019 name heads by their grammar.
+AttentionViz's authors (Yeh et al. 2023) looked at all 144 heads; this module has their eight labels of the previous token. A
+file with the columns layer, head and label, counted from 0, gives all labels. Clark et al. 2019 name heads by their grammar.
 """
 
 import csv
@@ -20,8 +20,8 @@ from ingest.run.errors import IngestError
 from store.schema.model import head_name
 from tests.bench.table import show
 
-#: Label by hand -> the role whose share tells it, and the least area under the curve; None where the label is fuzzy. Their two
-#: labels of induction are of repeated random tokens, which no corpus has.
+#: Label by hand -> role whose share predicts the label, and least area under the curve; None where the label is fuzzy. The two
+#: labels of induction are about repeated random tokens, which no corpus has.
 LABELS: Mapping[str, tuple[str, float | None]] = {
     "next": ("next", 0.9),
     "previous": ("previous", 0.9),
@@ -29,13 +29,13 @@ LABELS: Mapping[str, tuple[str, float | None]] = {
 }
 PREVIOUS = ((0, 2), (0, 3), (1, 4), (3, 5), (3, 11), (5, 10), (6, 11), (7, 4))
 KNOWN = dict.fromkeys(PREVIOUS, "previous")
-#: Of all heads by the bias of its role a named one is among the first so many.
+#: Largest rank of a named head among all heads by the bias of its role.
 FIRST = 14
 Labels = Mapping[tuple[int, int], str]
 
 
 class NamedHead(NamedTuple):
-    """A head that Clark et al. 2019 name (Figures 5 and 6), counted from 0, and the role that says the same."""
+    """A head that Clark et al. 2019 name (Figures 5 and 6), counted from 0, and the role with the same meaning."""
 
     layer: int
     head: int
@@ -55,7 +55,7 @@ CLARK = (
 
 @dataclass(frozen=True)
 class Told:
-    """A label or a named head, how well a role tells it, and whether that is as well as it should be; None where nobody says."""
+    """A label or a named head, how well a role predicts it, and whether that is well enough; None without a threshold."""
 
     what: str
     role: str
@@ -64,7 +64,7 @@ class Told:
 
 
 def read_labels(file: Path) -> dict[tuple[int, int], str]:
-    """Layer and head -> label. IngestError where the file is none of labels."""
+    """Layer and head -> label. IngestError where the file lacks a column of labels."""
     try:
         with file.open(encoding="utf-8", newline="") as rows:
             return {(int(row["layer"]), int(row["head"])): row["label"].strip() for row in csv.DictReader(rows)}
@@ -73,7 +73,7 @@ def read_labels(file: Path) -> dict[tuple[int, int], str]:
 
 
 def area(scores: NDArray[np.floating], has: NDArray[np.bool_]) -> float:
-    """Chance that a head which has a label scores higher than one that has not, ties counting half; NaN without either."""
+    """Probability that a head with a label scores higher than one without, ties counting half; NaN where either is missing."""
     own, others = int(has.sum()), int((~has).sum())
     if not (own and others):
         return float("nan")
@@ -81,7 +81,7 @@ def area(scores: NDArray[np.floating], has: NDArray[np.bool_]) -> float:
 
 
 def told_labels(shares: xr.DataArray, labels: Labels) -> list[Told]:
-    """Whether shares of roles (role, layer, head) tell the heads of each label from all others."""
+    """How well shares of roles (role, layer, head) separate the heads of each label from all others."""
     found = []
     for label, (role, least) in LABELS.items():
         has = np.zeros(shares.shape[1:], bool)
@@ -96,7 +96,7 @@ def told_labels(shares: xr.DataArray, labels: Labels) -> list[Told]:
 
 
 def told_heads(tests: xr.Dataset, named: Sequence[NamedHead], first: int = FIRST) -> list[Told]:
-    """Whether the test finds the role of each named head, among the heads with the largest bias; left out where it has no pair."""
+    """Whether the test finds the role of each named head, and its bias is among the largest; heads without pairs are left out."""
     found = []
     for layer, head, role, said in named:
         bias = tests.bias.sel(role=role).values
@@ -110,7 +110,7 @@ def told_heads(tests: xr.Dataset, named: Sequence[NamedHead], first: int = FIRST
 
 
 def show_named(corpus: store.Corpus, labels: Labels, named: Sequence[NamedHead] = CLARK) -> list[Told]:
-    """Print what the roles of a corpus say of labelled and named heads."""
+    """Print how well the roles of a corpus predict labelled and named heads."""
     rows = [*told_labels(corpus.roles.share, labels), *told_heads(corpus.role_tests, named)]
     verdicts = {True: "agrees", False: "differs", None: ""}
     title = (

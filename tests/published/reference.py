@@ -1,6 +1,6 @@
-"""What heads do between words, computed once more: in float64, from transformers' eager attentions and from the treebank.
+"""A second implementation of relations between words: in float64, from transformers' eager attentions and from the treebank.
 
-Shares no code with store.kernels and ingest.words, which it checks.
+The module shares no code with store.kernels and ingest.words, which it checks.
 """
 
 from collections import Counter
@@ -46,7 +46,7 @@ class ReferenceSentence:
 
 
 def read_bank(path: Path) -> dict[str, list[BankWord]]:
-    """Words of every sentence by its text; of equal texts the first."""
+    """Words of every sentence by its text; the first sentence of equal texts."""
     found: dict[str, list[BankWord]] = {}
     for block in path.read_text("utf-8").split("\n\n"):
         rows = [line.split("\t") for line in block.splitlines() if line and not line.startswith("#")]
@@ -58,7 +58,7 @@ def read_bank(path: Path) -> dict[str, list[BankWord]]:
 
 
 def _surface(rows: list[list[str]]) -> Iterator[tuple[list[list[str]], str, str]]:
-    """What stands in the text: the rows of its words, its spelling and its last column."""
+    """Surface tokens of a sentence: the rows of a token's words, its spelling and its last column."""
     words = [row for row in rows if row[0].isdecimal()]
     spans = {int(row[0].split("-")[0]): row for row in rows if "-" in row[0]}
     number = 1
@@ -74,7 +74,7 @@ def _joined(rows: list[list[str]]) -> str:
 
 
 def _placed(text: str, rows: list[list[str]]) -> list[BankWord]:
-    """Words one after the other in the text. Those that do not spell their token have all its characters."""
+    """Words in the order of the text. Words that do not spell their token have all its characters."""
     words: list[BankWord] = []
     place = 0
     for parts, form, _ in _surface(rows):
@@ -92,14 +92,14 @@ def _placed(text: str, rows: list[list[str]]) -> list[BankWord]:
 
 
 def eager_model(folder: Path) -> Any:
-    """transformers' own model with its slow attention, which returns the patterns, in float64."""
+    """The checkpoint's model by transformers in float64, with the slow attention that returns patterns."""
     return transformers.AutoModel.from_pretrained(
         folder, attn_implementation="eager", dtype=torch.float64, add_pooling_layer=False
     ).eval()
 
 
 def sentence_reader(folder: Path, *, max_length: int) -> Callable[[str, Sequence[BankWord]], ReferenceSentence]:
-    """Runs a checkpoint on a text whose words are given."""
+    """A function that runs a checkpoint on a text with given words."""
     model, tokenizer = eager_model(folder), transformers.AutoTokenizer.from_pretrained(folder)
 
     def read(text: str, words: Sequence[BankWord]) -> ReferenceSentence:
@@ -113,14 +113,14 @@ def sentence_reader(folder: Path, *, max_length: int) -> Callable[[str, Sequence
 
 
 def covered(word: BankWord, spans: Sequence[tuple[int, int]]) -> list[int]:
-    """Wordpieces that share a character with a word, from the characters of each."""
+    """Wordpieces that share a character with a word; `spans` are the characters of each wordpiece."""
     return [piece for piece, (start, stop) in enumerate(spans) if start < word.stop and word.start < stop]
 
 
 def of_words(pattern: Weights, groups: list[list[int]], words: Sequence[BankWord]) -> ReferenceSentence:
-    """Attention between the words that have wordpieces: to a word summed over them, from a word averaged.
+    """Attention between words with wordpieces: summed over the wordpieces of the attended word, averaged over the attending.
 
-    From a pattern (layer, head, token, token) and the wordpieces of every word.
+    The pattern is (layer, head, token, token); `groups` are the wordpieces of every word.
     """
     kept = [word for word, group in enumerate(groups) if group]
     to_word = np.stack([pattern[..., groups[word]].sum(axis=-1) for word in kept], axis=-1)
@@ -131,7 +131,7 @@ def of_words(pattern: Weights, groups: list[list[int]], words: Sequence[BankWord
 
 
 def without_own(pattern: Weights) -> Weights:
-    """The pattern with -1 where a word attends to itself."""
+    """The pattern with -1 between a word and itself."""
     others = pattern.copy()
     own = np.arange(pattern.shape[-1])
     others[..., own, own] = -1
@@ -142,14 +142,14 @@ def without_own(pattern: Weights) -> Weights:
 
 
 def pairs_of(sentence: ReferenceSentence) -> Iterator[tuple[int, int, str]]:
-    """Every dependent, its governor and the label; those of punctuation are none."""
+    """Every dependent, its governor and the label, without punctuation and roots."""
     for word, (governor, relation) in enumerate(zip(sentence.governor, sentence.relation, strict=True)):
         if governor >= 0 and relation.lower() not in ("punct", "root", ""):
             yield word, governor, relation
 
 
 def link_counts(sentences: Sequence[ReferenceSentence]) -> tuple[Counter[str], dict[str, NDArray[np.int64]]]:
-    """Pairs of each label, and how many each head links: (forward, backward, received; layer, head)."""
+    """Pairs of each label, and linked pairs of each head: (forward, backward, received; layer, head)."""
     count: Counter[str] = Counter()
     links: dict[str, NDArray[np.int64]] = {}
     for sentence in sentences:
@@ -166,7 +166,7 @@ def link_counts(sentences: Sequence[ReferenceSentence]) -> tuple[Counter[str], d
 
 
 def offset_counts(sentences: Sequence[ReferenceSentence]) -> dict[str, Counter[int]]:
-    """How many pairs of each label lie how many words apart, at most ten."""
+    """Number of pairs of each label by their distance in words, at most ten."""
     found: dict[str, Counter[int]] = {}
     for sentence in sentences:
         for word, governor, relation in pairs_of(sentence):
@@ -184,7 +184,7 @@ def is_tree(sentence: ReferenceSentence) -> bool:
 
 
 def right_each(sentence: ReferenceSentence) -> NDArray[np.int64]:
-    """Governors that each head finds, each on its own, punctuation left out: (direction, layer, head).
+    """Number of governors that each head finds for each word alone, without punctuation: (direction, layer, head).
 
     The first direction is read from the word to its governor, the second from the governor to the word.
     """
@@ -204,7 +204,7 @@ def tree_governors(weights: Weights) -> list[int]:
 
 
 def right_tree(sentence: ReferenceSentence, cell: tuple[int, int, int]) -> int:
-    """Governors that the spanning tree of one head finds; `cell` is its place in `right_each`."""
+    """Number of governors that the spanning tree of one head finds; `cell` is the head's place in `right_each`."""
     direction, layer, head = cell
     weights = sentence.pattern[layer, head]
     found = tree_governors(weights.T if direction else weights)
@@ -215,7 +215,7 @@ def right_tree(sentence: ReferenceSentence, cell: tuple[int, int, int]) -> int:
 
 
 def head_uas(sentences: Sequence[ReferenceSentence]) -> dict[str, float]:
-    """UAS on odd sentences, in both ways of decoding, of the head that finds most governors in even ones."""
+    """UAS on odd sentences, by both decodings, of the head that finds most governors in even sentences."""
     chosen, reported = ([each for each in sentences[half::2] if is_tree(each)] for half in (0, 1))
     right = sum(map(right_each, chosen))
     cell: Any = np.unravel_index(int(np.argmax(right)), np.shape(right))

@@ -1,4 +1,4 @@
-"""The clearest relations of a model and the governors found from its attention, as tables; beside what was published."""
+"""Tables of the clearest relations of a model and of governors from its attention, beside published numbers."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -24,7 +24,7 @@ from tests.published.targets import (
 )
 
 CLEAREST = 10
-#: Fewer pairs say little.
+#: Fewest pairs of a relation in the tables, as fewer say little.
 FEWEST_PAIRS = 100
 HEAD_COLUMNS = ("relation", "pairs", "head", "direction", "accuracy", "95%", "best offset", "random weights")
 UAS_COLUMNS = ("governors from attention", "each word", "95%", "spanning tree", "95%")
@@ -40,7 +40,7 @@ class Cell(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """A published number beside ours; `agrees` is None where the setting was too different to tell."""
+    """A published number beside ours; `agrees` is None where the settings differ too much to tell."""
 
     title: str
     published: str
@@ -52,7 +52,7 @@ class Compared(NamedTuple):
 
 
 def best_heads_of(chosen: store.Corpus, reported: store.Corpus | None) -> list[BestHead]:
-    """The best head of every relation, chosen on one corpus and reported on another, or on the halves of one."""
+    """The best head of every relation, chosen on one corpus and reported on another, or on the two halves of one."""
     if reported is None:
         return list(best_of(chosen))
     shared = [str(name) for name in reported.relations.relation.values if name in chosen.relations.relation.values]
@@ -60,7 +60,7 @@ def best_heads_of(chosen: store.Corpus, reported: store.Corpus | None) -> list[B
 
 
 def reported_head(chosen: store.Corpus, reported: store.Corpus, relation: str) -> BestHead:
-    """The head that links most pairs of the one corpus, with its numbers in the other."""
+    """The head that links most pairs in `chosen`, with its numbers in `reported`."""
     here, there = (corpus.relations.sel(relation=relation) for corpus in (chosen, reported))
     cell = best_cell(here.accuracy)
     pairs = pairs_of(reported, relation)
@@ -101,7 +101,7 @@ def interval_of(corpus: store.Corpus, pairs: WordPairs, cell: Cell) -> tuple[flo
 
 
 def clearest(rows: Sequence[BestHead], fewest: int = FEWEST_PAIRS) -> list[BestHead]:
-    """All relations together, then those that are furthest above the best offset."""
+    """The row of all relations together, then the relations that are furthest above their best offset."""
     frequent = [row for row in rows if row.relation != ALL and row.pairs >= fewest]
     ordered = sorted(frequent, key=lambda row: row.offset_accuracy - row.accuracy)
     return [row for row in rows if row.relation == ALL] + ordered[:CLEAREST]
@@ -129,7 +129,7 @@ def _range(low: float, high: float) -> str:
 
 
 def uas_cells(uas: xr.Dataset) -> list[list[str]]:
-    """Lines of the table of governors, one a method."""
+    """Lines of the table of governors, one for each method."""
     return [[title, *_decodings(uas.sel(approach=method))] for method, title in METHODS.items()]
 
 
@@ -142,11 +142,11 @@ def _decodings(row: xr.Dataset) -> list[str]:
     return cells
 
 
-# -- beside what was published --------------------------------------------------------------------
+# -- beside published numbers ---------------------------------------------------------------------
 
 
 def targets_of(relations: Sequence[str], known: Sequence[RelationTargets] = RELATIONS) -> RelationTargets | None:
-    """The published numbers of treebanks with such labels."""
+    """The published numbers of treebanks with such labels; None without any."""
     return next((targets for targets in known if targets.label in relations), None)
 
 
@@ -157,7 +157,7 @@ def compare(
     uas: xr.Dataset | None,
     fewest: int = FEWEST_PAIRS,
 ) -> list[Compared]:
-    """Published numbers beside ours; of relations those that have enough pairs here."""
+    """Published numbers beside ours, for relations with enough pairs here."""
     by_name = {row.relation: row for row in rows if row.pairs >= fewest or row.relation == ALL}
     heads = [
         compare_head(
@@ -181,7 +181,7 @@ def _each(uas: xr.Dataset | None, method: str) -> float:
 
 
 def compare_head(row: BestHead, target: HeadTarget, accuracy: float) -> Compared:
-    """The published head beside the best one here; its accuracy here is near the published one where there is one, else it is the best here too."""
+    """The published head beside the best one here. They agree if its accuracy is near the published one or, without one, if it is best."""
     best = Cell(row.direction, row.layer, row.head)
     published, here = _named(_place(target)), f"{accuracy:.3f}; best {_named(best)} {row.accuracy:.3f}"
     if target.accuracy is None:
@@ -201,7 +201,7 @@ def compare_share(title: str, target: ShareTarget, share: float) -> Compared:
 
 
 def antecedent_cells(coreference: xr.Dataset) -> list[list[str]]:
-    """Lines of the table of antecedents: accuracy with its interval by kind or gender; of GAP F1 too."""
+    """Lines of the table of antecedents: accuracy with its interval by kind or gender; for GAP F1 too."""
     return [
         [row.title, *map(_share_cell, row.accuracy.values, row.low, row.high), *_f1_cells(row.f1)]
         for row in rows_of(coreference)
@@ -217,14 +217,14 @@ def _f1_cells(f1: xr.DataArray | None) -> list[str]:
 
 
 def antecedent_columns(coreference: xr.Dataset) -> list[str]:
-    """Titles of its columns."""
+    """Titles of the columns of the table of antecedents."""
     gap = coreference.attrs["scheme"] == GAP
     groups = [str(name) for name in coreference["gender" if gap else "kind"].values]
     return ["antecedent", *groups, *(f"F1, {group}" for group in groups if gap)]
 
 
 def compare_antecedents(coreference: xr.Dataset) -> list[Compared]:
-    """Table 2 beside ours: the published head, and the baselines, by kind of mention."""
+    """Clark's Table 2 beside our numbers: the published head and the baselines, by kind of mention."""
     layer, head = COREFERENCE_HEAD
     of_head = coreference.accuracy.sel({"candidates": "mentions", "layer": layer, "head": head})
     here = {name: coreference.baseline_accuracy.sel(baseline=name) for name in BASELINES}

@@ -1,4 +1,4 @@
-"""`python -m tests.published.relations [--data=FILE --model=MODEL --sentences=100]`: relations of heads in the store beside
+"""`python -m tests.published.relations [--data=FILE --model=MODEL --sentences=100]`: relations of heads in a store beside
 the reference of `tests.published.reference`; exit status 0 where they agree, 1 where they differ, 2 where nothing was checked.
 
 A store computes from queries and keys in float16: where two words get nearly the same attention, another one may win.
@@ -36,14 +36,14 @@ from tests.treebanks import write_treebank
 AGREES, DIFFERS, NOT_CHECKED = 0, 1, 2
 #: Stored weights differ by at most 1.2e-3 from the model's (docs/ingest.md); a word may have several wordpieces.
 PATTERN_TOLERANCE = 2e-3
-#: Of the share of right governors: the head itself may be another one where two find as many.
+#: Tolerated difference of the share of right governors: where two heads find as many, either may be chosen.
 UAS_TOLERANCE = 0.01
 COLUMNS = ("", "store", "reference", "difference", "")
 
 
 @dataclass(frozen=True)
 class Flags(Ingested):
-    """What is checked."""
+    """Flags of the check."""
 
     data: str = setting("", "treebank, CoNLL-U or CoNLL-X; made-up sentences where none is given")
     sentences: int = setting(100, "how many sentences", int)
@@ -60,7 +60,7 @@ class Row(NamedTuple):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Exit status; where nothing can be ingested, one sentence says so."""
+    """Run the check; returns its exit status. One sentence says so where nothing can be ingested."""
     try:
         flags = parse_flags(Flags, arguments, command="python -m tests.published.relations", description=__doc__)
         with tempfile.TemporaryDirectory() as folder:
@@ -71,7 +71,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def check(flags: Flags, folder: Path) -> int:
-    """Ingest the sentences into a store in a folder, and print the table."""
+    """Ingest the sentences into a store in a folder, and print the table; returns the exit status."""
     data = Path(flags.data) if flags.data else write_treebank(folder / "bank.conllu", sentences=2 * flags.sentences)
     corpus = ingested(folder, flags, data=str(data))
     rows = compare(corpus, reference_sentences(corpus, data, find_checkpoint(flags.model).folder))
@@ -95,7 +95,7 @@ def reference_sentences(corpus: store.Corpus, data: Path, model: Path) -> list[R
 
 
 def compare(corpus: store.Corpus, sentences: Sequence[ReferenceSentence]) -> list[Row]:
-    """The whole table."""
+    """All rows of the table."""
     ties = Ties.of(corpus, sentences)
     return [
         *pattern_rows(ties, sentences),
@@ -110,7 +110,7 @@ def compare(corpus: store.Corpus, sentences: Sequence[ReferenceSentence]) -> lis
 
 @dataclass(frozen=True)
 class Ties:
-    """Where the words of the store are other ones than those of the reference.
+    """Differences of strongest words between the store and the reference.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class Ties:
     words
         Strongest words that differ: (attended or attending, layer, head).
     margin
-        How much more attention the reference's word has than the store's, at most.
+        Largest lead in attention of the reference's word over the store's.
     """
 
     apart: float
@@ -128,7 +128,7 @@ class Ties:
 
     @classmethod
     def of(cls, corpus: store.Corpus, sentences: Sequence[ReferenceSentence]) -> "Ties":
-        """Of all sentences of a corpus."""
+        """The differences in all sentences of a corpus."""
         apart, margins, words = 0.0, [0.0], np.zeros((2, corpus.layers, corpus.heads), np.int64)
         for number, sentence in enumerate(sentences):
             apart = max(apart, float(np.abs(corpus.word_pattern(number).values - sentence.pattern).max(initial=0)))
@@ -142,7 +142,7 @@ class Ties:
 
 
 def lost_weight(weights: Weights, chosen: NDArray[np.integer]) -> Weights:
-    """How much more the word with the most attention has than the chosen one: (layer, head, word).
+    """Lead in attention of the strongest word over the chosen one: (layer, head, word).
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def lost_weight(weights: Weights, chosen: NDArray[np.integer]) -> Weights:
 
 
 def pattern_rows(ties: Ties, sentences: Sequence[ReferenceSentence]) -> Iterator[Row]:
-    """Whether attention between words is the same, and whether strongest words differ at ties alone."""
+    """Rows on whether attention between words is the same, and whether strongest words differ at ties alone."""
     weights = sum(sentence.pattern.size for sentence in sentences)
     fine = ties.apart <= PATTERN_TOLERANCE
     yield Row("attention between words", f"{weights:,} weights", "", f"at most {ties.apart:.1e}", fine)
@@ -172,7 +172,7 @@ def pattern_rows(ties: Ties, sentences: Sequence[ReferenceSentence]) -> Iterator
 
 
 def link_rows(corpus: store.Corpus, sentences: Sequence[ReferenceSentence], ties: NDArray[np.int64]) -> Iterator[Row]:
-    """Accuracy of the best head at each relation in each direction, and how far the counts of all heads are apart."""
+    """Rows with the accuracy of the best head at each relation and direction, and the largest difference in a head's count."""
     halves = [link_counts(sentences[half::2]) for half in (0, 1)]
     for relation in _labels(corpus):
         cell = corpus.relations.sel(relation=relation)
@@ -186,14 +186,14 @@ def link_rows(corpus: store.Corpus, sentences: Sequence[ReferenceSentence], ties
 
 
 def _labels(corpus: store.Corpus) -> list[str]:
-    """Relations of the store but all of them together."""
+    """Relations of the store, without all of them together."""
     return [str(name) for name in corpus.relations.relation.values if name != "all"]
 
 
 def _direction_rows(
     relation: str, ours: NDArray[np.int64], theirs: NDArray[np.int64], pairs: int, ties: NDArray[np.int64]
 ) -> Iterator[Row]:
-    """From linked pairs (half, direction, layer, head). A word that differs changes the count of its head by one pair at most."""
+    """Rows from linked pairs (half, direction, layer, head). A differing word changes the count of its head by at most one pair."""
     for number, direction in enumerate(("forward", "backward", "received")):
         apart = np.abs(ours[:, number] - theirs[:, number])
         agrees = bool((apart <= ties[int(direction == "received")]).all())
@@ -204,7 +204,7 @@ def _direction_rows(
 
 
 def offset_rows(corpus: store.Corpus, sentences: Sequence[ReferenceSentence]) -> Iterator[Row]:
-    """The most frequent offset of the first half, and how often the second has it."""
+    """Rows with the most frequent offset of the first half, and its share in the second half."""
     chosen, reported = (offset_counts(sentences[half::2]) for half in (0, 1))
     pairs = link_counts(sentences[1::2])[0]
     for relation in _labels(corpus):
@@ -218,7 +218,7 @@ def offset_rows(corpus: store.Corpus, sentences: Sequence[ReferenceSentence]) ->
 
 
 def uas_rows(corpus: store.Corpus, sentences: Sequence[ReferenceSentence]) -> Iterator[Row]:
-    """Governors that the best head finds, in both ways of decoding; no row where the sentences were too few."""
+    """Rows with the governors that the best head finds, by both decodings; no row where sentences are too few."""
     uas = uas_of(corpus)
     if uas is None:
         return

@@ -1,4 +1,4 @@
-"""Rules and roles once more: in float64, row by row, and without the kernels of the store."""
+"""A second implementation of rules and roles: in float64, row by row, without the kernels of the store."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ def rule_weights(features: Sequence[Floats], rows: Sequence[Floats], ridge: floa
     Parameters
     ----------
     features
-        Of each row (rule, key).
+        Features of each row (rule, key).
     rows
         Attention weights of each row (key,).
     """
@@ -38,7 +38,7 @@ def mixture_weights(rules: Sequence[Floats], rows: Sequence[Floats], steps: int)
     Parameters
     ----------
     rules
-        Of each row (rule, key), which sum to 1 or are 0.
+        Rules of each row (rule, key), which sum to 1 or are 0.
     rows
         Attention between words of each row (key,).
     """
@@ -55,7 +55,7 @@ def mixture_weights(rules: Sequence[Floats], rows: Sequence[Floats], steps: int)
 
 
 def sieve_bias(pattern: Floats, sieve: NDArray[np.bool_], words: Sequence[int]) -> float:
-    """Mean over queries of the mean weight of their keys in the sieve over that of all words; NaN without any."""
+    """Mean over queries of the mean weight of keys in the sieve divided by that of all words; NaN without such keys."""
     ratios = []
     for query in words:
         keys = [key for key in words if sieve[query, key]]

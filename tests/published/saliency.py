@@ -1,7 +1,7 @@
 """Saliency of a classifier's input beside what arrives in [CLS]: the table of GlobEnc (Modarressi et al. 2022, notebook attention_flow).
 
-Spearman correlation over the tokens of a sentence, mean over the validation sentences of SST-2: of the norm of gradient x input of the answer's
-logit, and the row of [CLS] after all layers.
+Spearman correlation between the norm of gradient x input of the answer's logit and the row of [CLS] after all layers, over the tokens of a
+sentence; mean over the validation sentences of SST-2.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,17 +20,17 @@ from ingest.text.tokenizer import Tokenizer
 from tests.bench.arrival import scores_of
 from tests.bench.table import show
 
-#: The checkpoint of the table, and its sentences.
+#: The checkpoint and the sentences of the table.
 CLASSIFIER, DATA, SPLIT, TEXT = "TehranNLP-org/bert-base-uncased-cls-sst2", "stanfordnlp/sst2", "validation", "sentence"
-#: Published means over 872 sentences, and how far from them is not the same method.
+#: Published means over 872 sentences, and the difference from which a method is not the same.
 PUBLISHED: Mapping[str, float] = {"attention rollout": -0.24, "GlobEnc": 0.77}
 TOLERANCE = 0.03
-#: Tokens of a sentence that are read, and fewest that a rank correlation is of.
+#: Most tokens that are read of a sentence, and fewest tokens of a rank correlation.
 MOST, FEWEST = 512, 4
 
 
 def check_saliency(checkpoint: Checkpoint) -> bool:
-    """Whether the means on SST-2 are those of the table."""
+    """Print the means on SST-2; whether they agree with the table."""
     reviews = read_reviews(find_data(DATA, split=SPLIT), text=TEXT, label="label")
     found = correlations(checkpoint, (review.text for review in reviews))
     agrees = {name: bool(abs(found[name].mean() - mean) <= TOLERANCE) for name, mean in PUBLISHED.items()}

@@ -1,8 +1,8 @@
-"""Text as Clark et al. 2019 fed it: [CLS] A [SEP] B [SEP] of 128 wordpieces, here packed from reviews.
+"""Input in the form of Clark et al. 2019: [CLS] A [SEP] B [SEP] of 128 wordpieces, here packed from reviews.
 
 After preprocess_unlabeled.py of clarkkev/attention-analysis: sentences of a text are packed until there are 125
 wordpieces, split between two sentences at a random place, and cut at the longer side, at its front or its back, until
-they fit. What is too short at the end of a text is left out, so that all segments are equally long.
+they fit. A rest that is too short at the end of a text is left out, so that all segments are equally long.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -43,7 +43,7 @@ def pack(sentences: Sequence[Pieces], ends: Pieces, generator: np.random.Generat
         if sum(map(len, chunk)) < ROOM:
             continue
         if len(chunk) == 1:
-            return  # without a second sentence there is no pair; this ends the text there, too
+            return  # no pair without a second sentence; the original code also ends the text here
         split = int(generator.integers(1, len(chunk)))
         pair = cut(np.concatenate(chunk[:split]), np.concatenate(chunk[split:]), generator)
         yield join(*pair, ends)
@@ -51,7 +51,7 @@ def pack(sentences: Sequence[Pieces], ends: Pieces, generator: np.random.Generat
 
 
 def cut(first: Pieces, second: Pieces, generator: np.random.Generator) -> tuple[Pieces, Pieces]:
-    """The pair without the wordpieces that have no room: of the longer one, at its front or its back."""
+    """The pair, cut to fit: each cut takes a wordpiece from the longer side, at its front or its back."""
     while len(first) + len(second) > ROOM:
         front = generator.random() < 0.5
         if len(first) > len(second):
@@ -62,7 +62,7 @@ def cut(first: Pieces, second: Pieces, generator: np.random.Generator) -> tuple[
 
 
 def join(first: Pieces, second: Pieces, ends: Pieces) -> Pieces:
-    """[CLS] first [SEP] second [SEP]."""
+    """The segment [CLS] first [SEP] second [SEP]."""
     cls, sep = ends[:1], ends[1:]
     return np.concatenate([cls, first, sep, second, sep])
 

@@ -1,7 +1,7 @@
 """`python -m tests.published.silver --data=TREEBANK [--model=MODEL --sentences=N]`: the best heads that silver annotation
-finds on the text of a treebank, beside those that its gold annotation finds.
+finds on the text of a treebank, beside the best heads by its gold annotation.
 
-Labels have to be alike: those of the packaged English pipeline are nearly the Stanford dependencies of old.
+Both need the same labels: the packaged English pipeline has nearly the old Stanford dependencies.
 """
 
 import sys
@@ -26,16 +26,16 @@ COLUMNS = ("relation", "pairs: gold, silver", "best head: gold", "silver", "accu
 
 @dataclass(frozen=True)
 class Agreement:
-    """A relation by gold and by silver.
+    """A relation by gold and by silver annotation.
 
     Attributes
     ----------
     pairs
-        In all sentences.
+        Pairs in all sentences.
     best
-        Head that is chosen on the one half.
+        Head that is chosen on one half.
     accuracy
-        Of gold's head, on the other half.
+        Accuracy of gold's head on the other half.
     repeated
         Whether the other half of gold chooses the same head: no annotation can do better.
     """
@@ -53,7 +53,7 @@ class Agreement:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Exit status 0; 2 where nothing can be ingested, which one sentence says."""
+    """Run the comparison; returns 0, or 2 where nothing can be ingested, which one sentence says."""
     try:
         flags = parse_flags(Ingested, arguments, command="python -m tests.published.silver", description=__doc__)
         with tempfile.TemporaryDirectory() as folder:
@@ -65,11 +65,11 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def both_corpora(flags: Ingested, folder: Path) -> tuple[store.Corpus, store.Corpus]:
-    """The treebank, and its texts, one a line, as data without annotation."""
+    """Corpora of the treebank, and of its texts, one a line, without gold annotation."""
     gold = ingested(folder, flags, probes=NONE)
     texts = folder / "texts.txt"
     texts.write_text("\n".join(map(str, gold.sentences.text.values)), "utf-8")
-    # Where a text is split into several sentences, there are more of them than in the treebank.
+    # A text may be split into several sentences, so allow more sentences than the treebank has.
     every = replace(flags, sentences=10 * gold.n_sentences)
     return gold, ingested(folder, every, data=str(texts), probes=NONE)
 
@@ -103,7 +103,7 @@ def _agreement(name: str, gold: xr.Dataset, silver: xr.Dataset) -> Agreement:
 
 
 def summary(rows: Sequence[Agreement]) -> str:
-    """How often both choose the same head, and how far the accuracies of gold's heads are apart."""
+    """How often both choose the same head, and how far apart the accuracies of gold's heads are."""
     if not rows:
         return f"No relation has {FEWEST_PAIRS} pairs in both."
     same = sum(row.same for row in rows)

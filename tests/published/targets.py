@@ -1,4 +1,4 @@
-"""What was published of bert-base-uncased: Clark et al. 2019, Kobayashi et al. 2021, and one replication of the first.
+"""Published numbers of bert-base-uncased: Clark et al. 2019, Kobayashi et al. 2021, and one replication of the first.
 
 Layers of curves are in the papers' order, the first is 1; heads of relations count from 0, as everywhere else here.
 
@@ -17,9 +17,9 @@ LAYERS = HEADS = 12
 
 @dataclass(frozen=True)
 class Target:
-    """A published curve over the layers, None where nothing is published, and how far from it is not the same model.
+    """A published curve over the layers, None where nothing is published, and the largest difference of the same model.
 
-    The text here is another one than in the paper, so that only the shape of a curve can agree.
+    The text here is not that of the paper, so that only the shape of a curve can agree.
     """
 
     title: str
@@ -63,7 +63,7 @@ CURVES = {
         (3.65, 3.55, 2.06, 2.74, 2.45, 2.35, 2.61, 2.05, 2.23, 2.8, 3.51, 3.9),
         0.6,
     ),
-    # Dots may hide each other: only the head with the most of a layer can be compared, where it was told apart.
+    # Dots may hide each other: only the largest head of a layer can be compared, where its dot is distinct.
     "most_to_next": Target(
         "most of a head to the next token",
         (0.58, 0.49, 0.98, 0.35, None, 0.60, None, None, None, None, None, None),
@@ -90,7 +90,7 @@ UNIFORM_ENTROPY = 4.78
 
 @dataclass(frozen=True)
 class HeadTarget:
-    """The best head at a relation, its accuracy, and the best offset with its own; None where nothing is published."""
+    """The best head at a relation with its accuracy, and the best offset with its accuracy; None where nothing is published."""
 
     layer: int
     head: int
@@ -102,7 +102,7 @@ class HeadTarget:
 
 @dataclass(frozen=True)
 class ShareTarget:
-    """A published share, and how far from it is not the same model; None where the setting was too different to tell."""
+    """A published share, and the largest difference of the same model; None where the settings differ too much to tell."""
 
     share: float
     tolerance: float | None
@@ -110,12 +110,12 @@ class ShareTarget:
 
 @dataclass(frozen=True)
 class RelationTargets:
-    """What was published on one kind of treebank.
+    """Published numbers of one kind of treebank.
 
     Attributes
     ----------
     title
-        Whose numbers they are.
+        Source of the numbers.
     label
         A label that only treebanks of this kind have.
     heads
@@ -133,11 +133,11 @@ class RelationTargets:
     best_head_of_all: ShareTarget | None = None
 
 
-#: Of an accuracy at a relation: the text is another one, and so is the baseline, by up to 0.1.
+#: Tolerated difference of an accuracy at a relation: the text differs, and with it the baseline by up to 0.1.
 ACCURACY_TOLERANCE = 0.15
 
 # Table 1 as cell 8 of Syntax_Analysis.ipynb has it, which the paper copies in part (its auxpass is the line before). Its
-# row "all" counts punctuation and the root, which no pair here does. Chosen and reported on the same sentences.
+# row "all" counts punctuation and the root, which pairs here do not. Chosen and reported on the same sentences.
 TABLE_1 = {
     "prep": HeadTarget(6, 3, "forward", 0.667, -1, 0.618),
     "pobj": HeadTarget(8, 5, "received", 0.763, -2, 0.346),
@@ -187,7 +187,7 @@ CLARK = RelationTargets(
 )
 
 #: Table 2 of Clark et al. 2019, on documents of CoNLL-2012 cut to 128 tokens: head 5-4, and baselines, by kind of mention
-#: (all, pronoun, proper, nominal). Text, mentions and head words are other ones here.
+#: (all, pronoun, proper, nominal). Text, mentions and head words differ here.
 TABLE_2 = {
     "head L4 H3": (0.65, 0.64, 0.73, 0.58),
     "nearest": (0.27, 0.29, 0.29, 0.19),

@@ -1,6 +1,6 @@
 """Figures of the structure, as a table.
 
-`python -m tests.structure [COMMIT ...]`: of these commits and of the working tree.
+`python -m tests.structure [COMMIT ...]`: figures of these commits and of the working tree.
 `python -m tests.structure --walks [NAME]`: rooms and climbs of the walks, or the steps of one walk.
 """
 

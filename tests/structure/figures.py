@@ -1,4 +1,4 @@
-"""Figures of a tree: how many rooms it has, how large they are, and what passes through them."""
+"""Figures of a source tree: number of rooms, their size, and imports between them."""
 
 import ast
 import re
@@ -8,7 +8,7 @@ from statistics import median, quantiles
 
 from tests.structure.imports import Function, arrows, back_arrows, circles, modules_of, single_importers
 
-#: Lines below which a module with a single importer is a door without a room.
+#: A module with fewer lines and a single importer is a door without a room.
 SHORT = 60
 
 
@@ -23,7 +23,7 @@ class Lengths:
 
 
 def figures(root: Path) -> dict[str, str]:
-    """Each figure by what it counts, for the tree below `root`."""
+    """Figures of the tree below `root`, by their titles."""
     modules = modules_of(root)
     graph = arrows(modules)
     trees = [ast.parse(path.read_text("utf-8")) for path in modules.values()]
@@ -55,14 +55,14 @@ def figures(root: Path) -> dict[str, str]:
 
 
 def takes(node: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
-    """Whether a parameter of the function has the type of that name, alone or in another type."""
+    """Whether a parameter of the function has the type `name`, alone or within another type."""
     parameters = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
     types = [ast.unparse(parameter.annotation) for parameter in parameters if parameter.annotation]
     return any(re.search(rf"\b{name}\b", text) for text in types)
 
 
 def patches(text: str) -> tuple[int, int]:
-    """Calls of `setattr` of pytest's patches in the text, and those that name what they patch in a dotted string."""
+    """Calls of `setattr` of pytest's patches in the text, and calls that name their target in a dotted string."""
     return len(re.findall(r"\.setattr\(", text)), len(re.findall(r"\.setattr\(\s*f?[\"'][\w.{}]+[\"'],", text))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import networkx as nx
 
-#: In the order in which they may import: no package imports from one that stands after it.
+#: Packages in the order of imports: no package imports from a later one.
 PACKAGES = ("store", "ingest", "dashboard", "headscape")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

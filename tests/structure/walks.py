@@ -1,13 +1,13 @@
-"""Walks: the files that a reader opens who follows what the program does, from what somebody does to what is seen of it.
+"""Walks: the files that a reader opens who follows the program, from an action of a user to its visible result.
 
 `walks.toml` lists the steps of each walk in their order. A step is `FILE::NAME`: the function, class or table in which the
-reader stands. A file belongs to a walk where the next step cannot be found without it (what passes something on, or decides
-where it goes), and where what is followed takes another form. A file does not belong to it that only carries what a name in
-its caller says: reads or writes bytes, keeps results, groups, waits, reports, refuses. Libraries do not belong to it.
+reader stands. A file belongs to a walk where the next step cannot be found without it (it passes data on, or decides where
+they go), and where the followed data take another form. A file does not belong to a walk if it only does what its name in
+the caller says: it reads or writes bytes, keeps results, groups, waits, reports, refuses. Libraries do not belong to a walk.
 
 A room is a file, however often it is opened. A climb is a step from one file back into a file that was opened before.
 
-A file that an earlier file of the walk does not import is reached by a text that stands in both, such as a URL, a key of JSON
+A file that no earlier file of the walk imports is reached by a text that both files have, such as a URL, a key of JSON
 or a name: `FILE::NAME by TEXT`.
 """
 
@@ -31,7 +31,7 @@ _IMPORT = re.compile(r"""(?:from|^import)\s+["'](\.[^"']+)["']""", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Step:
-    """A file, where in it the reader stands, and the text by which it is found where nothing imports it."""
+    """A file, the name in it at which the reader stands, and the text that leads to the file where no import does."""
 
     file: str
     name: str
@@ -39,7 +39,7 @@ class Step:
 
     @classmethod
     def parse(cls, text: str) -> "Step":
-        """From `FILE::NAME` or `FILE::NAME by TEXT`."""
+        """The step that is written `FILE::NAME` or `FILE::NAME by TEXT`."""
         place, _, by = text.partition(" by ")
         file, _, name = place.partition("::")
         return cls(file, name, by)
@@ -55,11 +55,11 @@ class Walk:
     Attributes
     ----------
     name, about
-        What it is called, and what happens on it.
+        Name of the walk, and what the program does on it.
     target
-        Rooms that it is to have at most.
+        Most rooms that the walk may have.
     by_hand, before
-        Rooms that it had at commit 37785a7: counted by hand, and by the rule of this module.
+        Rooms of the walk at commit 37785a7: counted by hand, and by the rule of this module.
     """
 
     name: str
@@ -120,7 +120,7 @@ def missing(walk: Walk, root: Path) -> list[str]:
 
 
 def unlinked(walk: Walk, root: Path) -> list[str]:
-    """The steps into a new file that no earlier file of the walk imports, and whose text does not stand in both."""
+    """The steps into a new file that no earlier file of the walk imports, and whose text is not in both files."""
     rooms = walk.rooms
     first = {file: next(step for step in walk.steps if step.file == file) for file in rooms}
     return [
@@ -175,7 +175,7 @@ def _of_script(name: str) -> re.Pattern[str]:
 
 
 def _names(tree: ast.Module) -> Iterator[str]:
-    """Functions and classes wherever they stand, methods with their class, and what a module assigns."""
+    """Names of all functions and classes, of methods with their class, and of variables that a module assigns."""
     for node in ast.walk(tree):
         if isinstance(node, Function | ast.ClassDef):
             yield node.name
