@@ -256,7 +256,7 @@ def _picture(shown: FeatureView, chosen: ReviewChoice) -> html.Div:
             choice("vectors", "Vectors", _vectors(shown), "" if series.layer is None else str(series.layer), 145),
             choice("fview", "Picture", _views(shown), shown.view if shown.trial is None else TRIAL, 190),
             *scale,
-            choice("fcolour", "Colour", colours, shown.colour.name, 215),
+            choice("fcolour", "Colour", colours, shown.colour.name, 230),
             *labels,
         ],
         className="controls",
