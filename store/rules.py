@@ -17,7 +17,7 @@ from store.kernels.head_tables import (
     TableSums,
     TokenRows,
     offset_logits,
-    strongest_pairs,
+    strongest_parts,
     table_logits,
 )
 from store.kernels.relations import halves
@@ -366,13 +366,12 @@ def head_dictionary(
         tables.position[:, 0, :-1],
         tables.word[:, 0, :-1][:, kept],
     )
-    words_of = np.bincount(
-        sentence[position > 0], minlength=size
-    )  # the first token stands for [CLS] where the tokenizer adds none
+    # The first token stands for [CLS] where the tokenizer adds none.
+    words_of = np.bincount(sentence[position > 0], minlength=size)
     names = text.vocab[tables.token_ids[kept]].astype(object)
     positions = np.arange(len(at_position))
     words, to_position, to_word = (
-        strongest_pairs(query, key, count, have, least=least, listed=listed)
+        strongest_parts(query, key, count, have, least=least, listed=listed)
         for query, key, count, have, least, listed in (
             (mean + query_word, key_word, of_type[kept], has_type.T @ has_type, LEAST_SENTENCES, LISTED),
             (query_word, key_at, at_position, has_type.T @ has_position, LEAST_AT_POSITION, LISTED_POSITIONS),

@@ -57,10 +57,8 @@ def test_damage_is_served_as_one_sentence(kind: str, sentence: str, copy: Path, 
         content[::16] ^= 1  # flips bits in every tile of a shard, as a route reads only some tiles
         file.write_bytes(content.tobytes())
     client = create_app(ServedStore(str(copy))).server.test_client()
-    for route in (
-        "points/pca-exact-2d/1/0.bin?tokens=20",
-        "sentence/3/neuron/1/1/2.json",
-    ):  # arrays that are large enough to have their own chunk files
+    # Arrays that are large enough to have their own chunk files.
+    for route in ("points/pca-exact-2d/1/0.bin?tokens=20", "sentence/3/neuron/1/1/2.json"):
         answer = client.get(f"{base}/{route}")
         assert answer.status_code == 503
         assert answer.text.startswith(sentence)

@@ -17,7 +17,7 @@ from dashboard.web.context import resolve
 from dashboard.web.http import data_link
 from dashboard.web.served_store import ServedStore
 from store import Corpus, StoreError, open_corpus
-from store.kernels.head_tables import FARTHEST, offset_logits, strongest_pairs
+from store.kernels.head_tables import FARTHEST, offset_logits, strongest_parts
 from store.rules import LEAST_AT_POSITION, LEAST_COUNTED, LEAST_SENTENCES, RuleSentences
 from tests.client import shown
 
@@ -50,20 +50,20 @@ def test_a_head_that_is_not_there_has_neither_a_dictionary_nor_a_predicted_patte
 
 def test_pairs_come_by_their_logit_above_that_of_an_average_key() -> None:
     query, key = np.array([[2.0], [1.0]]), np.array([[1.0], [3.0]])
-    pairs = strongest_pairs(query, key, np.array([3, 1]), csr_matrix(np.full((2, 2), 4)), least=1, listed=9)
+    pairs = strongest_parts(query, key, np.array([3, 1]), csr_matrix(np.full((2, 2), 4)), least=1, listed=9)
     # The average key is (3 * 1 + 1 * 3) / 4 = 1.5: the second key alone is above it.
     assert list(zip(*(part.tolist() for part in pairs), strict=True)) == [(0, 1, 3.0, 4), (1, 1, 1.5, 4)]
 
 
 def test_pairs_of_too_few_sentences_are_left_out() -> None:
     both = csr_matrix(np.array([[1, 5], [5, 0]]))
-    pairs = strongest_pairs(np.ones((2, 1)), np.array([[9.0], [9.5]]), np.array([1, 0]), both, least=2, listed=9)
+    pairs = strongest_parts(np.ones((2, 1)), np.array([[9.0], [9.5]]), np.array([1, 0]), both, least=2, listed=9)
     assert pairs.query.tolist() == [0]
 
 
 def test_one_key_is_listed_no_more_than_twice() -> None:
     key = np.array([[9.0], [0.0]])
-    pairs = strongest_pairs(np.ones((5, 1)), key, np.array([0, 1]), csr_matrix(np.ones((5, 2))), least=1, listed=9)
+    pairs = strongest_parts(np.ones((5, 1)), key, np.array([0, 1]), csr_matrix(np.ones((5, 2))), least=1, listed=9)
     assert pairs.key.tolist() == [0, 0]
 
 

@@ -98,9 +98,8 @@ def test_every_asset_is_there(asked: Site) -> None:
 
 @pytest.mark.parametrize("name", TOPICS)
 def test_every_address_of_a_page_has_the_prefix_and_is_answered(name: str, asked: Site) -> None:
-    found = (
-        set() if name == "server" else addresses(asked.page(name))
-    )  # page Server names routes, which are not addresses
+    # Page Server names routes, which are not addresses.
+    found = set() if name == "server" else addresses(asked.page(name))
     assert {url for url in found if not url.startswith((f"{PREFIX}/", "data:"))} == set()
     # The browser completes the other addresses, by the point under the pointer.
     files = [url for url in found if "/data/" in url and "." in urlsplit(url).path.rpartition("/")[2]]

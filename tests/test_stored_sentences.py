@@ -28,9 +28,8 @@ def ingested_otherwise(ingest: Ingest, place: Path, **settings: object) -> None:
 def test_a_store_of_other_sentences_does_not_grow(ingest: Ingest, tmp_path: Path) -> None:
     films = tmp_path / "films.txt"
     texts = [f"Film {number} was long." for number in range(5)]
-    films.write_text(
-        "\n".join(sorted(texts, key=lambda text: sentence_hash(text, seed=0)))
-    )  # the first is in every sample
+    # The first is in every sample.
+    films.write_text("\n".join(sorted(texts, key=lambda text: sentence_hash(text, seed=0))))
     ingested_otherwise(ingest, tmp_path / "store", data=films, sentences=3)
     with pytest.raises(IngestError, match=OTHERWISE):
         ingest(tmp_path / "store", data=films, sentences=5)

@@ -161,9 +161,8 @@ def _reviews(corpus: Corpus) -> "Reviews":
     try:
         return stored_reviews(corpus)
     except (IngestError, OSError, KeyError) as error:
-        log.warning(
-            "could not read the data of %s: %s", corpus.name, error
-        )  # the message may name folders of the server
+        # The message may name folders of the server.
+        log.warning("could not read the data of %s: %s", corpus.name, error)
         raise Refusal(UNREADABLE, 503) from error
 
 

@@ -57,8 +57,8 @@ class Pair:
     weight: float
 
 
-def strongest_pairs(corpus: Corpus, layer: int, head: int, *, limit: int = 100) -> list[Pair]:
-    """The highest-scoring pairs of a head, in order. Raises a StoreError where the store has none yet."""
+def stored_pairs(corpus: Corpus, layer: int, head: int, *, limit: int = 100) -> list[Pair]:
+    """The highest-scoring pairs of a head that the store has, in order. Raises a StoreError where the store has none yet."""
     stored = corpus.pairs.isel(layer=layer, head=head, rank=slice(0, limit))
     present = stored.query_token.values >= 0
     query, key = (stored[name].values[present] for name in ("query_token", "key_token"))
@@ -93,7 +93,7 @@ def panel(shown: ShownPoints) -> list[object]:
         ]
     )
     try:
-        pairs = strongest_pairs(shown.corpus, shown.state.layer, shown.state.head)
+        pairs = stored_pairs(shown.corpus, shown.state.layer, shown.state.head)
     except NotIngested as error:
         return [title, html.P(Unmade.of(error, shown.ingest).text)]
     head = heading(("query", "key", "score", "weight", "show", "sentence"), {"score", "weight", "sentence"})

@@ -16,7 +16,7 @@ from dashboard.points.clicked_point import focus, point_card
 from dashboard.points.density import clusters_of_head, contours_of_head
 from dashboard.points.distance import density, density_table
 from dashboard.points.head_tokens import HeadTokens, column_of, columns
-from dashboard.points.pairs import strongest_pairs
+from dashboard.points.pairs import stored_pairs
 from dashboard.points.point_set import (
     FIELDS,
     MOST_OF_DATA,
@@ -270,7 +270,7 @@ def _tables(server: Flask, served_store: ServedStore) -> None:
     def pairs_of_head(snapshot: str, model: str, layer: int, head: int, form: str) -> Response:
         corpus = corpus_of(served_store, snapshot, model)
         check_head(corpus, layer, head)
-        rows = [vars(pair) for pair in strongest_pairs(corpus, layer, head)]
+        rows = [vars(pair) for pair in stored_pairs(corpus, layer, head)]
         table = {name: np.array([row[name] for row in rows]) for name in rows[0]} if rows else {}
         return file(iter([table]), f"pairs-L{layer}-H{head}", form)
 

@@ -378,9 +378,8 @@ class BufferingWorker(Worker):  # type: ignore[misc]
 
     def run(self) -> None:
         """Answer until told to stop, then finish open answers, and end the process."""
-        logging.getLogger("waitress.queue").setLevel(
-            logging.ERROR
-        )  # it would warn whenever a request waits for a thread
+        # Waitress would warn whenever a request waits for a thread.
+        logging.getLogger("waitress.queue").setLevel(logging.ERROR)
         let_answers_overflow()
         self.threads = ThreadedTaskDispatcher()
         self.threads.set_thread_count(self.cfg.threads)

@@ -223,9 +223,8 @@ def near_fitted(vectors: Floats, fitted: Floats, places: Floats, *, metric: str)
     placed = []
     for start in range(0, len(vectors), SEARCHED):
         own = _comparable(vectors[start : start + SEARCHED], metric)
-        largest, index = largest_of_rows(
-            own @ known.T - half, count
-        )  # half of the squared distance less, of the nearest
+        # The nearest rows have the largest dot product less half of their squared norm.
+        largest, index = largest_of_rows(own @ known.T - half, count)
         square = np.clip((own * own).sum(axis=1, keepdims=True) - 2 * largest, 0, None)
         placed.append(places_among(square, index.astype(np.int32), np.ascontiguousarray(places, np.float32)))
     return np.concatenate(placed)

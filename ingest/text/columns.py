@@ -154,9 +154,8 @@ def _distinct_values(
 
 def _distinct(column: pa.Array) -> set[Any]:
     column = plain(column)
-    counted = (
-        column if pa.types.is_decimal(column.type) else column.unique()
-    )  # Arrow counts no decimals of 32 and 64 bits
+    # Arrow counts no decimals of 32 and 64 bits.
+    counted = column if pa.types.is_decimal(column.type) else column.unique()
     values = set(counted.to_pylist())
     return {value for value in values if value not in NONE and value == value}  # NaN is none either
 

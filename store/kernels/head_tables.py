@@ -305,7 +305,7 @@ class VarianceShares:
 
 
 class Strongest(NamedTuple):
-    """Pairs (pair,) with the largest logits, the largest first: row of the query and of the key, logit, number of sentences with both."""
+    """Pairs of parts (pair,) with the largest logits, the largest first: row of the query and of the key, logit, number of sentences with both."""
 
     query: NDArray[np.int64]
     key: NDArray[np.int64]
@@ -313,10 +313,10 @@ class Strongest(NamedTuple):
     sentences: NDArray[np.int64]
 
 
-def strongest_pairs(
+def strongest_parts(
     query: Vectors, key: Vectors, key_count: NDArray[np.integer], sentences: "csr_matrix", *, least: int, listed: int
 ) -> Strongest:
-    """Pairs with the largest logits above an average key's, among pairs in enough sentences; only positive differences.
+    """Pairs of parts with the largest logits above an average key's, among pairs in enough sentences; only positive differences.
 
     Parameters
     ----------

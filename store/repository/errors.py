@@ -41,10 +41,8 @@ class NotIngested(StoreError):
         self.missing, self.remedy = missing, remedy
 
     def __reduce__(self) -> tuple[type, tuple[str, str]]:
-        return type(self), (
-            self.missing,
-            self.remedy,
-        )  # a pool of processes waits for ever on an error that cannot be unpickled
+        # A pool of processes waits for ever on an error that cannot be unpickled.
+        return type(self), (self.missing, self.remedy)
 
 
 class SchemaMismatch(StoreError):
