@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from pyarrow import parquet
 
 from dashboard.app import create_app
-from dashboard.ui.files import large_file
+from dashboard.ui.files import disposition, large_file
 from dashboard.web.admission import DISCONNECTED, WaitingLine
 from dashboard.web.errors import RETRY_AFTER
 from dashboard.web.http import BASE
@@ -59,6 +59,20 @@ def test_a_file_names_its_model_corpus_and_snapshot(
     expected = {"model": model, "corpus": corpus, "snapshot": snapshot}
     assert {name: metadata[name.encode()].decode() for name in expected} == expected
     assert answer.headers["Content-Disposition"].endswith(f'-{model}-{snapshot}.parquet"')
+
+
+@pytest.mark.parametrize(
+    ("label", "written"),
+    [
+        ("positive", 'filename="positive.csv"'),
+        ('5" tv', 'filename="5-tv.csv"'),
+        ("a\r\nX: y", 'filename="a-X-y.csv"'),
+        ("Lärm", "filename=\"Larm.csv\"; filename*=UTF-8''L%C3%A4rm.csv"),
+        ("肯定", "filename=\".csv\"; filename*=UTF-8''%E8%82%AF%E5%AE%9A.csv"),
+    ],
+)
+def test_a_file_is_named_after_a_label_in_any_script(label: str, written: str) -> None:
+    assert disposition(f"{label}.csv") == f"attachment; {written}"
 
 
 def test_a_head_in_the_file_of_all_is_as_in_its_own(client: FlaskClient, base: str, tiny_corpus: Corpus) -> None:

@@ -231,10 +231,11 @@ def test_the_file_of_labels_has_what_python_has(client: FlaskClient, base: str, 
     np.testing.assert_allclose([float(row["share_difference"]) for row in rows], expected.share_difference, rtol=1e-4)
 
 
-def test_the_file_of_labels_needs_a_label(client: FlaskClient, base: str) -> None:
-    answer = client.get(f"{base}/reach-labels.csv")
+@pytest.mark.parametrize("query", ["", "?labelled=neutral"])
+def test_the_file_of_labels_needs_a_label(query: str, client: FlaskClient, base: str) -> None:
+    answer = client.get(f"{base}/reach-labels.csv{query}")
     assert answer.status_code == 400
-    assert "Give the label as labelled=." in answer.get_data(as_text=True)
+    assert "Give the label as labelled=: negative or positive." in answer.get_data(as_text=True)
 
 
 def test_where_every_sentence_is_too_long_pages_say_so(tiny_store: str, tmp_path: Path) -> None:

@@ -78,7 +78,8 @@ def _add_part_files(server: Flask, served_store: ServedStore) -> None:
     def what_vectors_of_labels_are_made_of(snapshot: str, model: str, form: str) -> Response:
         corpus, state, layer = _reached(served_store, snapshot, model)
         if state.labelled is None:
-            raise Refusal("Give the label as labelled=.", 400)
+            known = " or ".join(corpus.label_names) or "none, as the sentences have no labels"
+            raise Refusal(f"Give the label as labelled=: {known}.", 400)
         part = _part(corpus)
         own, others = sides_of(corpus, state.labelled, part.rows)
         compared = corpus.reach_contrast(state.reachedby, state.reached, own, others=others, layer=layer)

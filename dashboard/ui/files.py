@@ -1,6 +1,7 @@
 """Tables as files: CSV and Parquet, with the models, the corpus and the snapshot of their numbers."""
 
 import gzip
+import re
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from itertools import chain
 from tempfile import SpooledTemporaryFile
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING
+from unicodedata import normalize
+from urllib.parse import quote
 
 import numpy as np
 from flask import Response, current_app, request
@@ -42,6 +45,7 @@ FULL = (
 #: Columns by name; columns of text have a dtype of text or object even without rows.
 Table = Mapping[str, NDArray[np.generic]]
 NOTHING: Mapping[str, str] = MappingProxyType({})
+_NOT_IN_NAME = re.compile(r"[^\w.+-]+")
 
 
 @dataclass(frozen=True)
@@ -136,10 +140,17 @@ def file(parts: Iterator[Table], name: str, form: str, others: Sequence[str] = (
         raise
     response = _sent(content)
     response.mimetype = MIMETYPES[form]
-    response.headers["Content-Disposition"] = f'attachment; filename="{name}-{provenance.stem}.{form}"'
+    response.headers["Content-Disposition"] = disposition(f"{name}-{provenance.stem}.{form}")
     if compressed:
         response.headers["Content-Encoding"], response.headers["Vary"] = "gzip", "Accept-Encoding"
     return lasting(response)
+
+
+def disposition(name: str) -> str:
+    """The header that names a saved file, after RFC 6266. A label in the name may have quotes, newlines and any script."""
+    name = _NOT_IN_NAME.sub("-", name)
+    plain = normalize("NFKD", name).encode("ascii", "ignore").decode()
+    return f'attachment; filename="{plain}"' + ("" if plain == name else f"; filename*=UTF-8''{quote(name)}")
 
 
 def _sent(content: IO[bytes]) -> Response:
