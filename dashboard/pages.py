@@ -252,7 +252,7 @@ def follow_links(app: Dash, served_store: ServedStore) -> None:
 def _follow_address(app: Dash) -> None:
     """The browser fetches the page of a link itself, and waits only for the last of several links."""
     app.clientside_callback(
-        "(pathname, search, reloaded) => window.headscape.follow.followPage(pathname, search, reloaded)",
+        "(pathname, search) => window.headscape.follow.followPage(pathname, search)",
         *_outputs(),
         Input("location", "pathname"),
         Input("location", "search"),

@@ -5,11 +5,14 @@ import {
   arrowOf,
   followHelp,
   followShortcuts,
+  hasModifier,
   isLetter,
+  keepFocus,
   openHelp,
   stepAfter,
   stepInGrid,
 } from "../../dashboard/assets/web/keyboard.mjs";
+import { makeElement, openTree } from "./tree.mjs";
 
 for (const [key, afterG, action] of [
   ["?", false, { help: true }],
@@ -107,3 +110,65 @@ test("nothing opens before the page has its dialogs", () => {
   globalThis.document = { getElementById: () => null };
   assert.doesNotThrow(() => openHelp("tour"));
 });
+
+const CONTROL = '{"field":"layer"}';
+
+/** A page with a control that has the keyboard; `replace` draws the control anew. */
+function openControl() {
+  const body = openTree();
+  let changed = null;
+  window.addEventListener = () => {};
+  globalThis.MutationObserver = class {
+    constructor(act) {
+      changed = act;
+    }
+    observe() {}
+  };
+  globalThis.HTMLInputElement = class {};
+  keepFocus();
+  const above = makeElement("div", { id: "above" });
+  body.append(above);
+  const replace = () => (above.replaceChildren(makeElement("button", { id: CONTROL })), changed());
+  replace();
+  above.firstChild.focus();
+  above.firstChild.dispatch("focusin");
+  return { above, replace, changed: () => changed() };
+}
+
+test("a control that the page replaces has the keyboard again", () => {
+  const { above, replace } = openControl();
+  replace();
+  assert.equal(document.activeElement, above.firstChild);
+});
+
+test("a control that its reader has left stays without the keyboard when the page changes", () => {
+  const { changed } = openControl();
+  document.activeElement = document.body;
+  changed();
+  assert.equal(document.activeElement, document.body);
+});
+
+test("a control that a press beside it has left stays without the keyboard when the page replaces it", () => {
+  const { replace } = openControl();
+  document.activeElement = document.body;
+  document.body.dispatch("pointerup");
+  replace();
+  assert.equal(document.activeElement, document.body);
+});
+
+test("a press that leaves the keyboard in a control keeps it there when the page replaces the control", () => {
+  const { above, replace } = openControl();
+  document.body.dispatch("pointerup");
+  replace();
+  assert.equal(document.activeElement, above.firstChild);
+});
+
+for (const [name, key, modifiers, isOwn] of [
+  ["AltGr types a bracket", "[", ["AltGraph"], false],
+  ["Ctrl and Alt with a bracket", "[", [], true],
+  ["AltGr with an arrow key", "ArrowLeft", ["AltGraph"], true],
+])
+  test(`${name}: ${isOwn ? "a key of the browser" : "a key of the page"}`, () => {
+    const getModifierState = (modifier) => modifiers.includes(modifier);
+    assert.equal(hasModifier({ key, ctrlKey: true, altKey: true, metaKey: false, getModifierState }), isOwn);
+  });

@@ -4,10 +4,12 @@ import { test } from "node:test";
 import {
   decodeLines,
   fileOf,
+  openFiles,
   pictureOf,
   publishedCard,
   publishedFocus,
 } from "../../dashboard/assets/published/picture.mjs";
+import { UNREACHABLE, answerItself, fetchPart } from "../../dashboard/assets/web/loading.mjs";
 
 const TOKENS = {
   ids: [0, 1, 2, 0, 1],
@@ -75,4 +77,43 @@ test("query and key have their own colours, a column its codes", () => {
   assert.equal(pictureOf(given, { colour: 0, chosen: null }).colours, null);
   const shown = pictureOf(given, { colour: 1, chosen: { role: "key", token: 3 } });
   assert.deepEqual([shown.colours, shown.outlined, shown.focus], ["/data/c", true, "/data/focus/key/3.json"]);
+});
+
+const CARD = "/data/1/m/token/0/1/query/2.json";
+
+/** A published page whose site answers requests for files by `answer`. */
+function openSite(answer) {
+  globalThis.fetch = async (url) => answer(url);
+  const given = { base: "/data/1/m", data: "files/", lines: "lines.bin", points: "/data/1/m/points.bin" };
+  answerItself(given.base, openFiles(given));
+}
+
+/** The answers of a complete site. */
+const complete = (url) => new Response(url.endsWith("drawn.json") ? JSON.stringify(TOKENS) : bytes());
+
+for (const [lacking, address] of [
+  ["drawn.json", CARD],
+  ["lines.bin", CARD],
+  ["points.bin", "/data/1/m/points.bin"],
+])
+  test(`a reader hears that the site lacks ${lacking}`, async () => {
+    openSite((url) => (url.endsWith(lacking) ? new Response("Not found", { status: 404 }) : complete(url)));
+    const message = `The site lacks the file files/${lacking}. Publish it again.`;
+    await assert.rejects(fetchPart(address), { message });
+  });
+
+test("a reader hears that a file of the site is incomplete", async () => {
+  openSite((url) => (url.endsWith(".bin") ? new Response(bytes().slice(0, -1)) : complete(url)));
+  await assert.rejects(fetchPart(CARD), /The download of lines is incomplete/);
+});
+
+test("a card is read again after a request that failed", async () => {
+  let fails = true;
+  openSite((url) => {
+    if (fails) throw new TypeError("Failed to fetch");
+    return complete(url);
+  });
+  await assert.rejects(fetchPart(CARD), { message: UNREACHABLE });
+  fails = false;
+  assert.equal((await (await fetchPart(CARD)).json()).position, 2);
 });

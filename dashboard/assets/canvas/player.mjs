@@ -155,6 +155,7 @@ export function createPlayer(panels) {
       Promise.resolve(fetchPoints(index + 1)).catch(() => {});
       if (mine === turn) await walk(points, mine, isReduced() ? 0 : milliseconds);
     } catch (error) {
+      if (mine !== turn) return false;
       panels.problem.textContent = error.message;
       pause();
     }

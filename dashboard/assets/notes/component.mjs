@@ -167,6 +167,7 @@ class ViewList {
     host.addEventListener("click", (event) => this.clicked(event));
     host.addEventListener("keydown", (event) => this.pressed(event));
     this.views = /** @type {Map<string, SavedView>} */ (new Map());
+    this.coming = /** @type {SavedView[] | null} */ (null);
     this.unfollow = whenCounted(() => this.isIdle && this.load());
     this.load();
   }
@@ -176,14 +177,32 @@ class ViewList {
     return !this.list.querySelector(".note-below > *");
   }
 
-  load() {
-    return trying(this.problem, async () => {
-      const { views } = await readViews().finally(() => (this.empty.textContent = ""));
-      this.views = new Map(/** @type {SavedView[]} */ (views).map((view) => [`${view.id}`, view]));
-      this.list.replaceChildren(...views.map(row));
-      this.list.hidden = !views.length;
-      this.empty.textContent = views.length ? "" : EMPTY;
-    });
+  async load() {
+    this.reading?.abort();
+    this.coming = null;
+    const { signal } = (this.reading = new AbortController());
+    try {
+      const { views } = await readViews(signal);
+      if (signal.aborted) return;
+      this.problem.textContent = "";
+      this.coming = views;
+      this.draw();
+    } catch (error) {
+      if (signal.aborted) return;
+      this.problem.textContent = error.message;
+      this.empty.textContent = "";
+    }
+  }
+
+  /** Draws the views that were read last; while a form or a question is open they wait until it closes. */
+  draw() {
+    const views = this.coming;
+    if (!views || !this.isIdle) return;
+    this.coming = null;
+    this.views = new Map(views.map((view) => [`${view.id}`, view]));
+    this.list.replaceChildren(...views.map(row));
+    this.list.hidden = !views.length;
+    this.empty.textContent = views.length ? "" : EMPTY;
   }
 
   /** @param {Event} event */
@@ -210,6 +229,7 @@ class ViewList {
   /** Closes a form or a question; its button gets the keyboard. @param {HTMLElement} item @param {string} act */
   close(item, act) {
     elementIn(item, ".note-below").replaceChildren();
+    this.draw();
     this.list.querySelector(`[data-view="${item.dataset.view}"] [data-act="${act}"]`)?.focus();
   }
 
@@ -236,12 +256,14 @@ class ViewList {
   remove(item) {
     return trying(this.problem, async () => {
       await deleteView(required(item.dataset.view, "the saved view"));
+      item.remove();
       await this.load();
       this.list.querySelector("a, button")?.focus();
     });
   }
 
   release() {
+    this.reading?.abort();
     this.unfollow();
   }
 }
@@ -315,15 +337,15 @@ export function offerSaving({ save, why }, off = "") {
 function createDialog() {
   const heading = make("h2", { id: "note-dialog-title" });
   const close = make("button", { type: "button", className: "plain", textContent: "Close" });
-  const body = make("div", { className: "notes-body" });
   const title = make("div", { className: "dialog-title" }, heading, close);
-  const element = make("dialog", { className: "note-dialog", "aria-labelledby": heading.id }, title, body);
+  const element = make("dialog", { className: "note-dialog", "aria-labelledby": heading.id }, title);
   close.addEventListener("click", () => element.close());
 
-  /** @param {string} text */
+  /** Opens the dialog; gives an element for its content, new each time: listeners end with it. @param {string} text */
   function show(text) {
     heading.textContent = text;
-    body.replaceChildren();
+    const body = make("div", { className: "notes-body" });
+    element.replaceChildren(title, body);
     element.showModal();
     return body;
   }
@@ -331,15 +353,22 @@ function createDialog() {
   return { element, show };
 }
 
+/** @type {AbortController | null} */
+let listing = null;
+
 /** @param {Menu} menu */
 async function listViews(menu) {
+  listing?.abort();
+  const { signal } = (listing = new AbortController());
   const list = menu.views;
   try {
-    const { views, off } = await readViews();
+    const { views, off } = await readViews(signal);
+    if (signal.aborted) return;
     offerSaving(menu, off);
     const items = /** @type {SavedView[]} */ (views).slice(0, MOST_LISTED).map((view) => make("li", {}, linkOf(view)));
     list.replaceChildren(...(items.length ? items : [make("li", { className: "caption" }, "No view is saved.")]));
   } catch (error) {
+    if (signal.aborted) return;
     offerSaving(menu, error.message);
     list.replaceChildren();
   }
@@ -347,8 +376,9 @@ async function listViews(menu) {
 
 /** Opens the notes on the shown view. @param {Dialog} dialog */
 function openNotes(dialog) {
-  const body = dialog.show("Notes on this view");
-  new NoteList(body, { empty: NO_NOTE }).load();
+  const list = new NoteList(dialog.show("Notes on this view"), { empty: NO_NOTE });
+  dialog.element.addEventListener("close", () => list.release(), { once: true });
+  list.load();
 }
 
 /** @param {Dialog} dialog */

@@ -41,7 +41,8 @@ export const readNotesOn = (target, signal) => ofPage("data/notes/on", target ? 
 export const readFound = (signal) => ofPage("data/notes/found", {}, signal);
 /** @param {AbortSignal} [signal] */
 const readMarks = (signal) => ofPage("data/notes/marks", {}, signal);
-export const readViews = () => ofPage("data/notes/views");
+/** @param {AbortSignal} [signal] */
+export const readViews = (signal) => ofPage("data/notes/views", {}, signal);
 /** @param {string} id */
 export const readHistory = async (id) => (await ask(`data/notes/${id}/history`)).texts;
 

@@ -110,7 +110,7 @@ export class NoteList {
     this.target = answer.target;
     this.adding.hidden = !writes || !this.target || this.forms.has(ADD);
     this.pages.replaceChildren(...((answer.leaves ?? 1) > 1 ? drawPages(answer) : []));
-    for (const { note, form } of this.forms.values()) this.placeForm(note, form);
+    for (const { note, form } of this.forms.values()) this.placeBelow(note, form.element);
     back?.();
     this.heard(answer);
   }
@@ -146,9 +146,21 @@ export class NoteList {
     return this.item(note)?.querySelector(":scope > .note-below") ?? this.below;
   }
 
-  /** @param {string | undefined} note @param {NoteForm} form */
-  placeForm(note, form) {
-    this.placeOf(note).replaceChildren(form.element);
+  /**
+   * Shows a form or a question below a note, instead of what is there.
+   * @param {string | undefined} note @param {HTMLElement} element
+   */
+  placeBelow(note, element) {
+    this.placeOf(note).replaceChildren(element);
+    const history = this.button("history", note);
+    if (history.hasAttribute("aria-expanded")) history.setAttribute("aria-expanded", "false");
+  }
+
+  /** Shows the form that was opened last below a note; without a form, nothing. @param {string | undefined} note */
+  restoreForm(note) {
+    const place = this.placeOf(note);
+    const last = [...this.forms.values()].filter((open) => this.placeOf(open.note) === place).at(-1);
+    place.replaceChildren(...(last ? [last.form.element] : []));
   }
 
   // -- what a reader does -------------------------------------------------------------------------
@@ -177,23 +189,27 @@ export class NoteList {
     this.unask(question.closest(".note")?.dataset.note);
   }
 
-  /** Opens the form of a new note, a reply or an edit. @param {string} act @param {string} [note] */
+  /** Opens the form of a new note, a reply or an edit, or shows it again. @param {string} act @param {string} [note] */
   write(act, note) {
-    const name = note ? `${act}-${note}` : `${act}-${this.target}`;
-    const key = note ? name : ADD;
-    const open = this.forms.get(key);
-    if (open) return open.form.focus();
-    const form = createForm({
-      name,
-      ...this.wordsOf(act, note),
-      /** @param {Written} written */
-      save: (written) => this.save(act, note, written),
-      close: () => this.close(key, act, note),
-    });
+    const key = note ? `${act}-${note}` : ADD;
+    const form = this.forms.get(key)?.form ?? this.newForm(key, act, note);
+    this.forms.delete(key); // the last of the map is the form opened last, which is shown
     this.forms.set(key, { note, form });
-    this.placeForm(note, form);
+    this.placeBelow(note, form.element);
     if (!note) this.adding.hidden = true;
     form.focus();
+  }
+
+  /** @param {string} key @param {string} act @param {string | undefined} note */
+  newForm(key, act, note) {
+    const version = note ? this.notes.get(note)?.version : undefined;
+    return createForm({
+      name: note ? key : `${act}-${this.target}`,
+      ...this.wordsOf(act, note),
+      /** @param {Written} written */
+      save: (written) => this.save(act, note, { ...written, version }),
+      close: () => this.close(key, act, note),
+    });
   }
 
   /** @param {string} act @param {string | undefined} note */
@@ -204,12 +220,14 @@ export class NoteList {
     return { label: "Text", send: "Save", start: { text, ...(!reply && { tags: tags.join(", ") }) } };
   }
 
-  /** @param {string} act @param {string | undefined} note @param {Written} written */
-  async save(act, note, { text, tags, id }) {
+  /**
+   * `version`: that of the note when its form was opened, so that the server refuses an edit of a former version.
+   * @param {string} act @param {string | undefined} note @param {Written & { version?: number }} written
+   */
+  async save(act, note, { text, tags, id, version }) {
     if (!note) await addNote({ target: this.target, text, tags, id });
     else if (act === "reply") await addReply(note, { text, id });
-    // A note that somebody else has deleted has no version: the server says that it is gone.
-    else await editNote(note, { text, tags, version: this.notes.get(note)?.version ?? 1 });
+    else await editNote(note, { text, tags, version });
     await this.load();
     recount();
   }
@@ -218,30 +236,35 @@ export class NoteList {
   close(key, act, note) {
     this.forms.get(key)?.form.element.remove();
     this.forms.delete(key);
+    if (!this.placeOf(note).firstChild) this.restoreForm(note);
     if (!note) this.adding.hidden = false;
     this.button(act, note)?.focus();
   }
 
   /** @param {string} note */
   async turnHistory(note) {
-    const [place, button] = [this.placeOf(note), this.button("history", note)];
+    const button = this.button("history", note);
     const open = button.getAttribute("aria-expanded") === "true";
     button.setAttribute("aria-expanded", String(!open));
-    if (open) return place.replaceChildren();
-    await trying(this.problem, async () => place.replaceChildren(drawHistory(await readHistory(note))));
+    if (open) return this.restoreForm(note);
+    await trying(this.problem, async () => {
+      const history = drawHistory(await readHistory(note));
+      // The reader may have closed the versions meanwhile, or opened a form or a question in their place.
+      const isWanted = button.isConnected && button.getAttribute("aria-expanded") === "true";
+      if (isWanted) this.placeOf(note).replaceChildren(history);
+    });
   }
 
   /** @param {string} note */
   ask(note) {
-    const place = this.placeOf(note);
     const replies = this.notes.get(note)?.replies?.length ? " and its replies" : "";
-    place.replaceChildren(drawQuestion(`Delete this note${replies}?`));
-    elementIn(place, '[data-act="keep"]').focus();
+    this.placeBelow(note, drawQuestion(`Delete this note${replies}?`));
+    elementIn(this.placeOf(note), '[data-act="keep"]').focus();
   }
 
   /** @param {string | undefined} note */
   unask(note) {
-    this.placeOf(note).replaceChildren();
+    this.restoreForm(note);
     this.button("delete", note)?.focus();
   }
 

@@ -109,7 +109,18 @@ export function pictureOf({ picture, colours, ramps, focus }, { colour, chosen }
 /** @param {string} url */
 async function fetchFile(url) {
   const response = await fetch(url);
-  return response.ok ? response : new Response(`The site lacks the file ${url}. Publish it again.`, { status: 404 });
+  if (!response.ok) throw new Error(`The site lacks the file ${url}. Publish it again.`);
+  return response;
+}
+
+/**
+ * What a failed request answers: the sentence of an error of ours. An error of the browser has another name than Error
+ * and no sentence for a reader.
+ * @param {Error} error
+ */
+function refuse(error) {
+  if (error.name !== "Error") throw error;
+  return new Response(error.message, { status: 404 });
 }
 
 /**
@@ -121,8 +132,12 @@ export function openFiles({ base, data, lines, points }) {
 
   /** @template T @param {string} url @param {(response: Response) => Promise<T>} read @returns {Promise<T>} */
   function once(url, read) {
-    if (!kept.has(url)) kept.set(url, fetchFile(url).then(read));
-    return /** @type {Promise<T>} */ (kept.get(url));
+    const known = kept.get(url);
+    if (known) return known;
+    const coming = fetchFile(url).then(read);
+    kept.set(url, coming);
+    coming.catch(() => kept.delete(url));
+    return coming;
   }
 
   const tokens = () => once(`${data}drawn.json`, (response) => response.json());
@@ -146,7 +161,8 @@ export function openFiles({ base, data, lines, points }) {
     return new Response(JSON.stringify(publishedFocus(...known, places, role, token)));
   }
 
-  return answer;
+  /** @param {string} address */
+  return (address) => answer(address).catch(refuse);
 }
 
 /** Largest height of a picture in pixels, and pixels that a frame of another page leaves round it. */

@@ -21,7 +21,7 @@ import {
   watchScreen,
 } from "../web/elements.mjs";
 import { createLoader, readBytes, readJson } from "../web/loading.mjs";
-import { isLetter } from "../web/keyboard.mjs";
+import { isCommand, isLetter } from "../web/keyboard.mjs";
 
 const KINDS = { head: createHeadView, model: createModelView, matrix: createMatrixView, neuron: createNeuronView };
 
@@ -335,7 +335,7 @@ export class Views {
   /** @param {KeyboardEvent} event */
   press(event) {
     const layer = { "[": -1, "]": 1 }[event.key];
-    if (!this.now || event.ctrlKey || event.metaKey || event.defaultPrevented) return;
+    if (!this.now || isCommand(event) || event.defaultPrevented) return;
     const pair = isLetter(event, "m") ? pairOf(this.shown) : null;
     if (pair) this.toggleMark(pair);
     if (!layer) return;

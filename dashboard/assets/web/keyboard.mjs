@@ -6,8 +6,17 @@
 // for the model that the page shows; the tour is read by its buttons or the arrow keys.
 import { required } from "./elements.mjs";
 
+/**
+ * Whether AltGr types the sign of a key, as "[" on a German keyboard: Windows reports AltGr as Ctrl and Alt.
+ * @param {KeyboardEvent} event
+ */
+const typesSign = (event) => /^\P{Letter}$/u.test(event.key) && event.getModifierState("AltGraph");
+
+/** Whether Ctrl or Cmd makes a key the browser's own. @param {KeyboardEvent} event */
+export const isCommand = (event) => event.metaKey || (event.ctrlKey && !typesSign(event));
+
 /** Whether a key is the browser's own: with Alt an arrow goes a page back. @param {KeyboardEvent} event */
-export const hasModifier = ({ ctrlKey, metaKey, altKey }) => ctrlKey || metaKey || altKey;
+export const hasModifier = (event) => isCommand(event) || (event.altKey && !typesSign(event));
 
 /** @type {Record<string, [number, number]>} */
 const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
@@ -59,7 +68,7 @@ function typeAgain(box, { text, caret }) {
 }
 
 function restore() {
-  if (document.activeElement !== document.body || !last) return;
+  if (document.activeElement !== document.body || !last || last.element.isConnected) return;
   const control = document.getElementById(last.id);
   if (!control?.closest("#above, #beside, #below")) return;
   const part = partsOf(control)[last.part];
@@ -72,7 +81,12 @@ function restore() {
   if (part && typed && part instanceof HTMLInputElement && part.value !== typed.text) typeAgain(part, typed);
 }
 
-/** Keeps the focus in replaced controls. */
+/** Forgets a control that a press beside it has left: the page may replace the control later. */
+function forgetLeft() {
+  if (document.activeElement === document.body && last?.element.isConnected) last = null;
+}
+
+/** Gives the focus back to the control that had it when the page replaces that control. */
 export function keepFocus() {
   window.addEventListener("focusin", (event) => quiet && event.stopImmediatePropagation(), true);
   document.addEventListener("focusin", (event) => {
@@ -87,6 +101,7 @@ export function keepFocus() {
   /** @param {Event} event */
   const left = (event) => event.target?.matches?.(TEXT_BOX) || (typed = null);
   document.addEventListener("pointerdown", left, true);
+  document.addEventListener("pointerup", forgetLeft, true);
   document.addEventListener("keydown", (event) => event.key === "Enter" && (typed = null), true);
   new MutationObserver(restore).observe(document.documentElement, { childList: true, subtree: true });
 }
