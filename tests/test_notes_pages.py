@@ -12,12 +12,12 @@ from flask.testing import FlaskClient
 from dashboard.app import create_app
 from dashboard.notes.address import WRITING_OFF, notes_address
 from dashboard.notes.database import Database
-from dashboard.notes.page import KIND_NAMES
-from dashboard.notes.target import Kind, parse_target
+from dashboard.notes.page import KIND_NAMES, MOST_MARKED, _mark_heads
+from dashboard.notes.target import Kind, PointTarget, Target, TokenTarget, parse_target
 from dashboard.serving import Serving
 from dashboard.ui.files import SERVED_STORE
 from dashboard.web.served_store import ServedStore
-from dashboard.web.state import NOTED
+from dashboard.web.state import NOTED, LinkState
 from store import Corpus
 from tests.client import above
 from tests.people import NAMED, with_people
@@ -142,6 +142,12 @@ def test_a_note_on_a_token_marks_its_points_and_its_place_in_the_sentence(
     assert read(noted, "marks", "/sentence?sentence=4")["positions"] == {}
 
 
+def test_notes_on_other_targets_hide_no_mark_of_a_token(tiny_corpus: Corpus) -> None:
+    others: list[Target] = [PointTarget("model", f"L{number}") for number in range(MOST_MARKED)]
+    counts = {**dict.fromkeys(others, 1), TokenTarget.of(tiny_corpus, 7): 2}
+    assert _mark_heads(tiny_corpus, LinkState(page="heads"), counts)["tokens"] == {"7": 2}
+
+
 def test_a_note_at_a_feature_point_marks_the_token_there_alone(noted: FlaskClient) -> None:
     link = "?point=L00.mixed&ftoken=3"
     about = panels(page_of(noted, "/features", link)["beside"])["notes-token"]
@@ -192,7 +198,14 @@ def test_page_notes_finds_by_text_tag_author_and_kind(noted: FlaskClient) -> Non
         return [note["text"] for note in read(noted, "found", f"/notes?{search}")["notes"]]
 
     assert texts("") == ["Something else", "A sink"]
-    assert texts("containing=SINK") == texts("tag=sinks") == texts("author=ann") == texts("about=view") == ["A sink"]
+    assert (
+        texts("containing=SINK")
+        == texts("tag=sinks")
+        == texts("tag=Sinks")
+        == texts("author=ann")
+        == texts("about=view")
+        == ["A sink"]
+    )
     assert texts("author=bob&tag=sinks") == []
 
 

@@ -57,6 +57,13 @@ def test_a_note_is_written_edited_replied_to_and_deleted(author: FlaskClient, ta
     assert author.get("/api/notes").json["total"] == 0
 
 
+def test_an_id_is_read_in_any_spelling(author: FlaskClient, target: str) -> None:
+    note = add(author, target)
+    assert author.delete(f"/api/notes/{note['id'].upper()}").status_code == 200
+    assert author.get("/api/notes").json["total"] == 0
+    assert author.delete("/api/notes/1").status_code == 400
+
+
 def test_a_saved_view_is_listed_renamed_and_deleted(author: FlaskClient) -> None:
     view = author.post("/api/views", json={"name": "mine", "link": "/head?layer=1"}).json
     assert author.put(f"/api/views/{view['id']}", json={"name": "ours"}).json["name"] == "ours"

@@ -5,10 +5,12 @@ import re
 from pathlib import Path
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 
 from dashboard import __main__ as command
 from dashboard.app import create_app
+from dashboard.notes.target import lasting_link
 from dashboard.serving import Serving
 from dashboard.web.addresses import LOOPBACK
 from dashboard.web.paths import path_prefix
@@ -131,3 +133,20 @@ def test_a_prefix_is_a_path(text: str, prefix: str) -> None:
 def test_what_is_no_path_is_reported_before_serving(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["--port", "0", "--prefix", text]) == 1
     assert capsys.readouterr().err.startswith(f"dashboard: --prefix={text} is not a path such as /team/heads.")
+
+
+@pytest.mark.parametrize(
+    ("prefix", "link", "lasting"),
+    [
+        ("/head", "/head/heads?layer=1", "/heads?layer=1"),
+        ("/head", "/heads?layer=1", "/heads?layer=1"),
+        ("/head", "/head?layer=1", "/head?layer=1"),
+        ("/head", "/head/", "/"),
+        ("", "/head?layer=1", "/head?layer=1"),
+    ],
+)
+def test_the_link_of_a_note_is_the_same_from_a_page_under_a_prefix_and_from_a_file(
+    prefix: str, link: str, lasting: str
+) -> None:
+    with Flask(__name__).test_request_context(environ_overrides={"SCRIPT_NAME": prefix}):
+        assert lasting_link(link) == lasting

@@ -116,6 +116,7 @@ class Notes:
     def delete(self, person: Person, name: str) -> None:
         """Delete one's own note with its former texts. In a thread with replies its place stays."""
         check_writes(person)
+        name = checked_id(name)
 
         def work(connection: Connection) -> None:
             note = read_note(connection, name, to_change=True)

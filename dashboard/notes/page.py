@@ -7,6 +7,7 @@ the database cannot be used, the answer is a sentence with status 200: a browser
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
+from itertools import islice
 from typing import Any
 
 from dash import html
@@ -50,7 +51,7 @@ EMPTY = "There is no note yet. Open a head, a point or a sentence, then choose N
 NOTHING_MATCHES = "No note matches. Remove a filter."
 Answer = Callable[..., dict[str, Any]]
 Counts = Mapping[Target, int]
-#: Most targets of a kind that a page marks.
+#: Most tokens, or places in the model, that a page marks.
 MOST_MARKED = 2_000
 
 
@@ -236,7 +237,8 @@ def _mark_heads(corpus: Corpus, _state: LinkState, counts: Counts) -> dict[str, 
         for target, count in counts.items()
         if isinstance(target, HeadTarget) and target.fits(corpus)
     }
-    tokens = ((target.token(corpus), count) for target, count in _most(counts) if isinstance(target, TokenTarget))
+    own = ((target.token(corpus), count) for target, count in counts.items() if isinstance(target, TokenTarget))
+    tokens = islice(((token, count) for token, count in own if token is not None), MOST_MARKED)
     return {"base": f"{data_link(corpus)}/points", "panels": heads, "tokens": _numbered(tokens)}
 
 
@@ -259,9 +261,8 @@ def _mark_features(corpus: Corpus, state: LinkState, counts: Counts) -> dict[str
         return {}
     token_set = shown_token_set(corpus, state)
     base = f"{data_link(corpus)}/features/{token_set}"
-    own = [
-        (target, count) for target, count in _most(counts) if isinstance(target, PointTarget) and target.fits(corpus)
-    ]
+    fitting = ((target, n) for target, n in counts.items() if isinstance(target, PointTarget) and target.fits(corpus))
+    own = list(islice(fitting, MOST_MARKED))
     panels = {point_title(target.point): count for target, count in own if not target.token}
     shown = ((t, count) for t, count in own if (t.point, t.token_set) == (state.point, token_set))
     return {"base": base, "panels": panels, "tokens": _numbered((t.number(corpus), count) for t, count in shown)}
@@ -269,10 +270,6 @@ def _mark_features(corpus: Corpus, state: LinkState, counts: Counts) -> dict[str
 
 def _numbered(counts: Iterable[tuple[int | None, int]]) -> dict[str, int]:
     return {str(number): count for number, count in counts if number is not None}
-
-
-def _most(counts: Counts) -> list[tuple[Target, int]]:
-    return list(counts.items())[:MOST_MARKED]
 
 
 #: Functions that mark the notes of a page, by `marked` of the page's links.

@@ -111,7 +111,7 @@ def _matching(search: Search) -> list[ColumnElement[bool]]:
     if sought:
         conditions.append(notes.c.folded.contains(sought, autoescape=True))
     if search.tag:
-        conditions.append(notes.c.id.in_(select(tags.c.note).where(tags.c.tag == _plain(search.tag))))
+        conditions.append(notes.c.id.in_(select(tags.c.note).where(tags.c.tag == folded(_plain(search.tag)))))
     equal = {"author": search.author, "model": search.model, "kind": search.kind if search.kind in KINDS else ""}
     return conditions + [notes.c[name] == _plain(value) for name, value in equal.items() if value]
 

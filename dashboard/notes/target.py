@@ -306,15 +306,23 @@ def link_to(opened: Opened, corpora: Iterable[Corpus]) -> str | None:
 
 
 def lasting_link(href: str) -> str:
-    """A link of a page without prefix, snapshot and model: the same after a refresh. Refusal where it is no link of a page."""
+    """A link of a page without prefix, snapshot and model: the same after a refresh. Refusal where it is no link of a page.
+
+    A link in a file of notes has no prefix, and may begin with the name of one: page `/head` under the prefix `/he`.
+    """
     try:
         parts = urlsplit(href[: MAX_QUERY + 1])
         written = dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
     except ValueError as error:
         raise Refusal(_LINK) from error
-    path = parts.path.removeprefix(root())
-    page = path.removeprefix("/")
-    if len(href) > MAX_QUERY or parts.scheme or parts.netloc or path != f"/{page}" or page not in ("", *page_links()):
+    inside = f"{root()}/"
+    path = "/" + parts.path.removeprefix(inside) if parts.path.startswith(inside) else parts.path
+    if (
+        len(href) > MAX_QUERY
+        or parts.scheme
+        or parts.netloc
+        or path not in ("/", *(f"/{page}" for page in page_links()))
+    ):
         raise Refusal(_LINK)
     lasting = {name: value for name, value in written.items() if name in FIELDS and name not in OF_SNAPSHOT}
     return path + (f"?{encode_fields(lasting)}" if lasting else "")
