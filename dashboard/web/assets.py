@@ -49,6 +49,15 @@ def modules(folder: Path = ASSETS) -> dict[str, str]:
     return {f"/assets/{path.relative_to(folder).as_posix()}": _version(path) for path in paths}
 
 
+def _current_versions() -> set[tuple[str, str | None]]:
+    """Every file's path in a URL with its version: the hash of its content, and its time of change, which Dash writes."""
+    return {
+        (f"/assets/{path.relative_to(ASSETS).as_posix()}", version)
+        for path in ASSETS.rglob("*.*")
+        for version in (_version(path), str(path.stat().st_mtime))
+    }
+
+
 def _version(path: Path) -> str:
     return sha256(path.read_bytes()).hexdigest()[:12]
 
@@ -86,11 +95,10 @@ def import_map_hashes(app: Dash) -> list[str]:
 
 def register(server: Flask, _served_store: ServedStore) -> None:
     """Let browsers keep files whose URL has a version; by Flask's default they would revalidate every script on every page."""
-    versions = modules()
+    current = _current_versions()
 
     def keep_versioned(response: Response) -> Response:
-        version = request.args.get("m") if request.path.startswith("/assets/") else None
-        is_current = version is not None and version == versions.get(request.path, version)
+        is_current = (request.path, request.args.get("m")) in current
         return lasting(response) if is_current and response.status_code == 200 else response
 
     @server.get("/fonts/<name>")
