@@ -54,13 +54,21 @@ MANY_CUT = 0.02
 
 
 def cut_sentences(cut: int, sentences: int, max_length: int) -> str:
-    """Number of cut sentences, in words: `3 of 4,000 sentences (0.1%) are longer than 128 wordpieces and were cut`."""
+    """Number of cut sentences, in words: `30 of 4,000 sentences (0.75%) are longer than 128 wordpieces and were cut`."""
     if not cut:
         return f"no sentence is longer than {max_length} wordpieces"
     are = "is longer than {} wordpieces and was cut" if cut == 1 else "are longer than {} wordpieces and were cut"
     share = 100 * cut / sentences
-    percent = f"{share:.3g}" if share > 99 else f"{share:.2g}"
-    return f"{cut:,} of {many(sentences, 'sentence')} ({percent}%) {are.format(max_length)}"
+    return f"{cut:,} of {many(sentences, 'sentence')} ({_percent(share)}) {are.format(max_length)}"
+
+
+def _percent(share: float) -> str:
+    """A share in per cent of some, but not all: `0.75%`, `under 0.01%`, `over 99.9%`."""
+    if share < 0.01:
+        return "under 0.01%"
+    if 99.9 < share < 100:
+        return "over 99.9%"
+    return f"{share:.3g}%" if share > 99 else f"{share:.2g}%"
 
 
 def held_sentences(model: Mapping[str, Any]) -> str:

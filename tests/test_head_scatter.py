@@ -46,6 +46,7 @@ def test_a_dot_stands_at_the_numbers_of_its_head(corpus: Corpus) -> None:
         (None, None, None),
         ("..", None, [[True, True], [True, True]]),
         ("0..0", None, [[True, True], [False, False]]),
+        ("0..-9", None, [[True, True], [False, False]]),
         ("1..", "..", [[False, False], [True, True]]),
         ("..-1", None, [[False, False], [False, False]]),
     ],

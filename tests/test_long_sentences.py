@@ -17,7 +17,7 @@ from dashboard.points.similar import linked_pieces
 from dashboard.relations.example import MarkedPair, Marking, window_of
 from dashboard.sentence.controls import draw_rulers, key_ruler, read_rulers
 from dashboard.sentence.encoder import TypedSentences
-from dashboard.sentence.picture import ShownSentence, sentence_picture
+from dashboard.sentence.picture import ShownSentence, sentence_picture, weights_file
 from dashboard.sentence.routes import neuron
 from dashboard.sentence.sentence import PatternOptions, Sentence, parse_options, shown_pattern
 from dashboard.web.errors import Refusal
@@ -191,6 +191,11 @@ def test_the_weights_that_a_page_fetches_are_of_its_windows(sentence: Sentence) 
     pattern = shown_pattern(sentence, options, layer=0)
     assert [list(unit.positions) for unit in pattern.keys] == [list(unit["positions"]) for unit in picture["keys"]]
     assert (picture["queries"], picture["toward"]) == ([6], 44)
+
+
+def test_the_file_of_the_neuron_view_is_of_its_windows(sentence: Sentence) -> None:
+    url = weights_file(shown(sentence, show="neuron", window=128, keywindow=256, special=False))
+    assert dict(parse_qsl(urlsplit(url).query)) == {"window": "128", "keywindow": "256"}
 
 
 def test_the_steps_of_a_query_are_of_the_keys_of_the_window_with_weights_of_the_whole_softmax(

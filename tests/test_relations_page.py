@@ -240,6 +240,13 @@ def test_a_pattern_has_heads_and_pairs(bank_client: FlaskClient) -> None:
     assert "Showing all relations" not in page
 
 
+def test_a_file_of_a_relation_without_a_direction_is_of_the_one_that_a_link_means(
+    bank_client: FlaskClient, base: str
+) -> None:
+    without, forward = (bank_client.get(f"{base}/relation.csv?relation=det{end}") for end in ("", "&direction=forward"))
+    assert (without.status_code, without.data) == (200, forward.data)
+
+
 @pytest.mark.parametrize("query", ["", "?relation=no&direction=forward", "?relation=det&direction=no"])
 def test_a_file_of_an_unknown_relation_is_not_found(query: str, bank_client: FlaskClient, base: str) -> None:
     assert bank_client.get(f"{base}/relation.csv{query}").status_code == 404

@@ -180,7 +180,15 @@ def test_an_ingest_ends_with_the_share_of_cut_sentences(
 
 
 @pytest.mark.parametrize(
-    ("cut", "sentences", "share"), [(3, 4000, "0.075%"), (12, 90, "13%"), (3980, 4000, "99.5%"), (12, 12, "100%")]
+    ("cut", "sentences", "share"),
+    [
+        (2, 3_000_000, "under 0.01%"),
+        (3, 4000, "0.075%"),
+        (12, 90, "13%"),
+        (3980, 4000, "99.5%"),
+        (9996, 10_000, "over 99.9%"),
+        (12, 12, "100%"),
+    ],
 )
 def test_a_share_of_cut_sentences_is_written_as_people_write_it(cut: int, sentences: int, share: str) -> None:
     assert f" ({share}) are longer than 128 wordpieces" in cut_sentences(cut, sentences, 128)

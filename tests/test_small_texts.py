@@ -16,7 +16,7 @@ from dashboard.sentence.charts import SHADES
 from dashboard.sentence.page import views
 from dashboard.statistics.parts import part_of
 from dashboard.ui.controls import number
-from dashboard.ui.text import decimal, signed, span, spell, with_unit
+from dashboard.ui.text import brief, decimal, signed, span, spell, with_unit
 from dashboard.ui.theme import PALETTE, head_colours, rgb
 from dashboard.web.context import Context, resolve
 from dashboard.web.served_store import ServedStore
@@ -33,6 +33,14 @@ def served_store(tiny_store: str) -> ServedStore:
 
 def context(served_store: ServedStore, page: str, query: str) -> Context:
     return resolve(served_store, page, f"?{query}")
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [(-0.0004, "nats", "0.00"), (-0.0001, "share", "0.0"), (-0.006, "nats", "−0.01"), (-0.5, "share", "−50.0")],
+)
+def test_what_rounds_to_0_has_no_minus(value: float, unit: str, text: str) -> None:
+    assert brief(value, unit) == text
 
 
 @pytest.mark.parametrize(("count", "text"), [(0, "0 tokens"), (1, "1 token"), (2, "2 tokens"), (1200, "1,200 tokens")])

@@ -36,6 +36,12 @@ def test_the_ends_of_a_still_have_the_ends_of_the_colours() -> None:
     assert (colours[0], colours[-1]) == ("rgb(241, 245, 249)", "rgb(0, 34, 61)")
 
 
+def test_cells_that_are_all_alike_have_the_middle_colour_as_in_the_chart() -> None:
+    zeros = np.zeros((1, 2))
+    differences = heat_map(zeros, written=[["0", "0"]], hover=[["0", "0"]], unit="nats", diverging=True)
+    assert fills(still_of(differences, 116)) == ["rgb(244, 244, 244)"] * 2
+
+
 def test_reversed_colours_are_reversed_in_the_still() -> None:
     assert fills(still_of(drawn(VALUES, reverse=True), 116))[0] == "rgb(0, 34, 61)"
 

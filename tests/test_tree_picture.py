@@ -40,8 +40,8 @@ def test_an_arc_is_above_those_that_it_spans() -> None:
 
 
 def test_words_with_marks_of_xml_are_spelled() -> None:
-    drawn = ElementTree.fromstring(tree_svg(["<b>", "&", '"'], [Arc(0, 1, "a<b", True)]))
-    assert [text.text for text in drawn.iter(f"{SVG}text")][-3:] == ["<b>", "&", '"']
+    drawn = ElementTree.fromstring(tree_svg(["<b>", "&", '"', "\x0b"], [Arc(0, 1, "a<b\x01", True)]))
+    assert [text.text for text in drawn.iter(f"{SVG}text")] == ["a<b\ufffd", "<b>", "&", '"', "\ufffd"]
     assert LINKED in {path.get("stroke") for path in drawn.iter(f"{SVG}path")}
 
 

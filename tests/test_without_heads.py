@@ -186,6 +186,15 @@ def test_the_answers_of_a_classifier_are_said() -> None:
     assert "Answer positive: 75% before, 50% after." in texts(draw_change(drawn(answers=answers)))
 
 
+def test_the_largest_change_of_a_later_head_has_the_full_colour() -> None:
+    changes = drawn().divergence.copy()
+    changes[1, 2] = 0.9  # of the head that is off, which shows no number
+    cells = [
+        each for each in components(draw_change(drawn(divergence=changes))) if "--share" in getattr(each, "style", {})
+    ]
+    assert max(int(cell.style["--share"].removesuffix("%")) for cell in cells) == 100
+
+
 def test_every_cell_is_a_link_to_its_head_that_says_its_change() -> None:
     cells = [
         each for each in components(draw_change(drawn())) if getattr(each, "href", None) and hasattr(each, "aria-label")

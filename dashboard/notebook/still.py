@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.sentence.sentence import Unit
+from dashboard.ui.text import printable
 from dashboard.ui.theme import PALETTE, head_colours
 
 #: Most lines that are drawn: the strongest weights.
@@ -46,8 +47,7 @@ def _middle(row: int) -> float:
 
 
 def _text(x: float, y: float, anchor: str, text: str) -> str:
-    """A text in the SVG; control characters, which are no XML, are replaced."""
-    shown = escape("".join(letter if letter.isprintable() else "\ufffd" for letter in text))
+    shown = escape(printable(text))
     at = f'x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}" dominant-baseline="central"'
     return f'<text {at} fill="{INK}" xml:space="preserve">{shown}</text>'
 

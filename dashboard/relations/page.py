@@ -359,7 +359,7 @@ def register(server: Flask, served_store: ServedStore) -> None:
     @server.get(f"{BASE}/relation.{FORM}")
     def relation(snapshot: str, model: str, form: str) -> Response:
         corpus = corpus_of(served_store, snapshot, model)
-        name, direction = (request.args.get(field, "") for field in ("relation", "direction"))
+        name, direction = request.args.get("relation", ""), request.args.get("direction", "forward")
         if direction not in DIRECTIONS:
             abort(404, f"There is no direction “{direction[:40]}”. Choose one of {', '.join(DIRECTIONS)}.")
         try:

@@ -417,13 +417,13 @@ def _weights_url(shown: ShownSentence) -> str:
 
 def weights_file(shown: ShownSentence) -> str:
     """URL of the shown weights as CSV: those of the drawn heads, of a mean, or of a head."""
-    state, options = shown.state, shown.options
+    state, fields = shown.state, shown.options.fields
     if is_mean(state):
-        fields = options.fields | _mean_fields(state)
+        fields |= _mean_fields(state)
     elif state.show == "head":
-        fields = options.fields | {"heads": ".".join(map(str, shown.drawn_heads))}
-    else:
-        fields = {} if state.show == "neuron" else options.fields
+        fields |= {"heads": ".".join(map(str, shown.drawn_heads))}
+    elif state.show == "neuron":
+        fields = {name: start for name, start in fields.items() if name in ("window", "keywindow")}
     return f"{shown.url}/weights/{state.layer}/{state.head}.csv{query_string(state, fields)}"
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dashboard.sentence.picture import isolated_head
 from dashboard.ui.markup import file_href, scrolling
+from dashboard.ui.text import printable
 from dashboard.web.http import data_link
 from dashboard.web.state import LinkState
 from store import Corpus
@@ -126,7 +127,7 @@ def tree_svg(words: Sequence[str], arcs: Sequence[Arc]) -> str:
     height = LEVEL * (max(levels.values(), default=0) + 1) + 34
     width = middles[-1] + LETTER * len(words[-1]) / 2 + SPACE
     text = "".join(
-        f'<text x="{middle:.0f}" y="{height - 10:.0f}" text-anchor="middle" fill="{QUIET}">{escape(word)}</text>'
+        f'<text x="{middle:.0f}" y="{height - 10:.0f}" text-anchor="middle" fill="{QUIET}">{escape(printable(word))}</text>'
         for middle, word in zip(middles, words, strict=True)
     )
     drawn = "".join(
@@ -167,7 +168,7 @@ def _arc(arc: Arc, level: int, middles: Sequence[float], base: float) -> str:
     highest = base + 0.75 * (top - base)
     label = (
         f'<text x="{(start + end) / 2:.0f}" y="{highest - 3:.0f}" text-anchor="middle" font-size="10" fill="{colour}">'
-        f"{escape(arc.label)}</text>"
+        f"{escape(printable(arc.label))}</text>"
     )
     return (
         f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="{width}"/>'

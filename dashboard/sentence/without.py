@@ -385,7 +385,7 @@ def _cell(shown: ShownChange, layer: int, head: int) -> html.Td:
     if (layer, head) in shown.change.heads:
         text, says = shown.change.instead, f"{name} {_SAID[shown.change.instead]}"
     elif shown.change.is_later(layer, head):
-        share = changed / (shown.divergence.max() or 1)
+        share = changed / (shown.divergence[shown.most_changed[0]] or 1)
         text, says = f"{1000 * changed:.0f}", f"{name} changes by {1000 * changed:.1f} thousandths of a nat"
     named: Any = {"aria-label": says, FOLLOWED: ""}
     link = html.A(html.Span(text), href=_href(shown.state, layer, head), title=says, **named)

@@ -238,9 +238,10 @@ def _lies_in(values: Values, interval: str) -> NDArray[np.bool_]:
 
 
 def _ends(interval: str) -> tuple[float, float]:
-    """The two numbers of `20..50`; infinite where a number is missing."""
+    """The two numbers of `20..50` or `50..20`, the smaller first; infinite where a number is missing."""
     low, _, high = interval.partition("..")
-    return float(low or "-inf"), float(high or "inf")
+    smaller, larger = sorted((float(low or "-inf"), float(high or "inf")))
+    return smaller, larger
 
 
 def scatter(state: LinkState, shown: HeadScatter) -> list[object]:

@@ -341,7 +341,8 @@ def _cell_colours(heat: Any, values: Values) -> list[list[str]]:
     """The colour of each cell; "none" for a cell without a value."""
     low = float(np.nanmin(values)) if heat.zmin is None else heat.zmin
     high = float(np.nanmax(values)) if heat.zmax is None else heat.zmax
-    shares = np.clip((values - low) / (high - low if high > low else 1), 0, 1)
+    # Plotly widens a range of one number on both sides.
+    shares = np.clip((values - low) / (high - low), 0, 1) if high > low else np.where(np.isnan(values), values, 0.5)
     shares = 1 - shares if heat.reversescale else shares
     scale = [[place, colour] for place, colour in heat.colorscale]
     colours = np.array(sample_colorscale(scale, np.nan_to_num(shares).ravel().tolist()), object).reshape(values.shape)

@@ -24,8 +24,11 @@ def spell(value: float, unit: str) -> str:
 
 
 def decimal(value: float, digits: int = 2, sign: str = "-") -> str:
-    """A number with `digits` decimals and a real minus (U+2212), as on the axes of charts; `sign` "+" writes every sign."""
-    return f"{value:{sign}.{digits}f}".replace("-", "−")
+    """A number with `digits` decimals and a real minus (U+2212), as on the axes of charts; `sign` "+" writes every sign.
+
+    What rounds to 0 has no minus.
+    """
+    return f"{value:{sign}z.{digits}f}".replace("-", "−")
 
 
 def with_unit(number: str, unit: str) -> str:
@@ -41,6 +44,11 @@ def unbroken(text: str) -> str:
 def in_brackets(relation: str) -> str:
     """The grammatical name of a relation in brackets, to follow its label; empty where the label is of another scheme."""
     return f" ({RELATION_TITLES[relation]})" if relation in RELATION_TITLES else ""
+
+
+def printable(text: str) -> str:
+    """A text for an SVG: control characters, which are no XML, are replaced."""
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
 
 
 def with_commands(sentences: str) -> list[str | html.Code]:

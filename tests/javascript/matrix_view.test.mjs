@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createMatrixView, matrixLayout, namedAt } from "../../dashboard/assets/sentence/matrix_view.mjs";
+import {
+  createMatrixView,
+  matrixLayout,
+  namedAt,
+  writtenWeight,
+} from "../../dashboard/assets/sentence/matrix_view.mjs";
 import { followShortcuts } from "../../dashboard/assets/web/keyboard.mjs";
 
 /** A document that measures texts, seven pixels a letter. */
@@ -8,6 +13,14 @@ function measuringDocument() {
   const context = { measureText: (text) => ({ width: 7 * text.length }) };
   return { createElement: () => ({ getContext: () => context }) };
 }
+
+for (const [weight, text] of [
+  [0.25, ".25"],
+  [-0.25, "−.25"],
+  [-0.001, ".00"],
+  [1, "1.00"],
+])
+  test(`the weight ${weight} is written ${text}`, () => assert.equal(writtenWeight(weight), text));
 
 test("a matrix fits its room and its cells are no larger than needed", () => {
   globalThis.document = measuringDocument();

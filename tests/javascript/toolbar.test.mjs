@@ -31,6 +31,7 @@ test("a region comes back from its link", () => {
 
 const REGIONS = {
   "v,3,7,30,-20,0,0,9,0,9,9": true,
+  "v,3,7,390,340,0,0,9,0,9,9": true,
   "v,3,7,31,-20,0,0,9,0,9,9": false,
   "v,3,8,30,-20,0,0,9,0,9,9": false,
   "w,3,7,30,-20,0,0,9,0,9,9": false,

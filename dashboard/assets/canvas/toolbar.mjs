@@ -261,12 +261,16 @@ export function parseLasso(text, where) {
 }
 
 /**
+ * Whether two angles in degrees show the same picture: the server writes −30 as 330.
+ * @param {number} written @param {number} seen
+ */
+const sameAngle = (written, seen) => (written - Math.round(seen)) % 360 === 0;
+
+/**
  * The outline of a link's region where it belongs to this picture as it is seen, else null.
  * @param {string | null} text @param {string | null | undefined} where @param {{ yaw: number, pitch: number }} camera
  */
 export function outlineHere(text, where, camera) {
   const region = parseLasso(text, where);
-  return region && region.yaw === Math.round(camera.yaw) && region.pitch === Math.round(camera.pitch)
-    ? region.outline
-    : null;
+  return region && sameAngle(region.yaw, camera.yaw) && sameAngle(region.pitch, camera.pitch) ? region.outline : null;
 }

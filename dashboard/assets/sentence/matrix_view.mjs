@@ -204,6 +204,17 @@ function cellShapes({ data }, shades, { cell, left, top }, ramp) {
 }
 
 /**
+ * A weight or a difference with two decimals, without a zero before them; what rounds to 0 has no minus.
+ * @param {number} weight
+ */
+export const writtenWeight = (weight) =>
+  weight
+    .toFixed(2)
+    .replace(/^-(?=0\.00$)/, "")
+    .replace(/^(-?)0/, "$1")
+    .replace("-", "−");
+
+/**
  * @param {ShownMatrix} shown @param {Uint8Array} shades @param {MatrixPlace} place @param {Colour[]} ramp
  * @returns {Shape[]}
  */
@@ -212,12 +223,8 @@ function numberShapes({ data, codes, scale }, shades, { cell, left, top }, ramp)
   return Array.from(codes, (code, i) => {
     const [query, key] = [Math.floor(i / data.keys), i % data.keys];
     const ground = ramp[shades[i]];
-    const text = (code * scale.unit)
-      .toFixed(2)
-      .replace(/^(-?)0/, "$1")
-      .replace("-", "−");
     return {
-      text,
+      text: writtenWeight(code * scale.unit),
       at: [left + (key + 0.5) * cell, top + (query + 0.5) * cell],
       colour: inkOn(ground),
       size: 11,
