@@ -30,7 +30,8 @@ def _ingest(arguments: Sequence[str] | None) -> None:
 
     settings = parse(arguments)
     keep_freed_memory()
-    print(f"Ingesting {short(settings.data)} with {short(settings.model)} into {short(settings.store)}.", flush=True)
+    stage = "Ingesting" if settings.stage == "all" else "Projecting"
+    print(f"{stage} {short(settings.data)} with {short(settings.model)} into {short(settings.store)}.", flush=True)
     with outcome_noted(settings.store):
         check_installed()
         check_extra("ingest")

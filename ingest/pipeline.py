@@ -82,7 +82,7 @@ def run(
         held=partial(held_data, settings.store),
     )
     settings = _with_length(settings, checkpoint)
-    check_length(checkpoint, settings.max_length)
+    check_length(checkpoint, settings.max_length, block=limits.block)
     check_model(settings, checkpoint)
     check_views(settings, checkpoint)
     check_features(settings, checkpoint, data)

@@ -168,9 +168,13 @@ def model_titles(models: Mapping[str, Attributes]) -> dict[str, str]:
         Attributes of the models of a store by key.
     """
     titles = {key: str(attributes["model_id"]) for key, attributes in models.items()}
-    for name in set(titles.values()):
-        alike = [key for key, title in titles.items() if title == name]
+    for name in sorted(set(titles.values())):
+        alike = [key for key, attributes in models.items() if attributes["model_id"] == name]
         titles |= _told_apart({key: models[key] for key in alike}, name)
+    for title in sorted(set(titles.values())):  # the name of a model of the hub may be that of a folder in its parent
+        equal = {key: title for key, own in titles.items() if own == title}
+        if not _differ(equal, {key: models[key] for key in equal}):
+            titles |= {key: f"{title} ({key[-HASH:]})" for key in equal}
     return titles
 
 

@@ -328,6 +328,6 @@ def head_word(
     inside = (first < end) & (stop > begin)
     if not inside.any() or stop[inside].max() < end:
         return None
-    above = np.where(governor >= 0, inside[governor], False)
+    above = (governor >= 0) & inside[np.maximum(governor, 0)]
     heads = np.flatnonzero(inside & (governor != NO_GOVERNOR) & ~above)
     return int(heads[0] if len(heads) else np.flatnonzero(inside)[-1])

@@ -51,6 +51,7 @@ def test_a_setting_that_cannot_be_is_refused(settings: dict[str, object], part: 
         ("none.csv", b"", "is empty"),
         ("head.csv", b"text,label\n", "head"),
         ("blank.csv", b'text,label\n"  ",1\n"<br />",0\n', "no text in its column 'text'"),
+        ("blank.txt", b"\n \n\n", "All lines of blank are empty. Give a file with text."),
         ("reviews.doc", b"a film", "does not end in .csv"),
     ],
 )

@@ -14,7 +14,7 @@ import store
 from store.__main__ import main
 from store.repository.access import local_path, open_repository
 from store.repository.errors import SchemaMismatch, StoreError, StoreIncomplete
-from store.repository.writer import open_writer
+from store.repository.writer import _removed_if_refused, open_writer
 from store.schema import SCHEMA_VERSION
 
 Complaint = Callable[..., str]
@@ -156,6 +156,11 @@ def test_a_store_where_no_model_is_finished_is_incomplete(tmp_path: Path) -> Non
         writer.publish("too early")
     with pytest.raises(StoreIncomplete, match="No model has been ingested to its end"):
         store.open_corpus(str(tmp_path / "store"))
+
+
+def test_what_stops_an_ingest_before_its_folder_is_made_is_told(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"^forked$"), _removed_if_refused(str(tmp_path / "no" / "store")):
+        raise StoreError("forked")
 
 
 def test_a_second_ingest_is_refused_while_the_first_runs(tmp_path: Path, complaint: Complaint) -> None:

@@ -280,3 +280,11 @@ def test_products_of_large_weights_are_stored_smaller(odd_model: Path) -> None:
         for layer in model.parts.layers:
             layer.norm.weight *= 2.0**10
     np.testing.assert_array_equal(ProductEncoder(model).find_scale()[:1] * 2**20, usual[:1])
+
+
+def test_products_of_a_layer_without_weights_are_stored_as_they_are(odd_model: Path) -> None:
+    model = HookedModel(find_checkpoint(str(odd_model)), device=torch.device("cpu"), dtype=torch.float32)
+    with torch.inference_mode():
+        for parameter in model.parts.encoder.parameters():
+            parameter.zero_()
+    np.testing.assert_array_equal(ProductEncoder(model).find_scale(), np.ones(model.layers))

@@ -63,6 +63,11 @@ def test_the_first_mention_of_an_entity_has_no_antecedent() -> None:
     assert heads([0, 2, 4], [1, 2, 1]).resolvable.tolist() == [False, False, True]
 
 
+def test_the_head_of_the_only_word_is_known_where_its_governor_was_cut_off() -> None:
+    first, stop, governor = np.array([0]), np.array([5]), np.array([NO_GOVERNOR])
+    assert head_word(first, stop, governor, 0, 5) == 0
+
+
 def test_mentions_with_one_head_word_are_no_antecedents_of_each_other() -> None:
     assert not heads([2, 2], [1, 1]).resolvable.any()
 

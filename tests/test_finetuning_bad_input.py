@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ingest.finetuning.__main__ import main
-from ingest.finetuning.run import Folder
+from ingest.finetuning.run import Folder, held_reviews
 from ingest.finetuning.settings import FinetuningSettings, parse
 from ingest.run.errors import IngestError
 from tests.broken_model import add_pieces
@@ -130,6 +130,11 @@ def test_a_place_that_cannot_be_written_is_refused(refused: Complaint, tmp_path:
     (tmp_path / "file").write_text("")
     assert "cannot be written (Not a directory)" in refused(out=tmp_path / "file" / "out")
     assert "cannot be written" in refused(out=tmp_path / "file")
+
+
+def test_a_file_in_the_place_of_the_folder_holds_no_reviews(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert held_reviews(tmp_path / "file") == []
 
 
 def test_a_second_run_in_the_same_folder_is_refused(refused: Complaint, tmp_path: Path) -> None:

@@ -109,6 +109,11 @@ def test_a_comma_after_a_line_is_named(tmp_path: Path) -> None:
         read(tmp_path / "a.jsonl", '{"text": "a"},\n{"text": "b"},\n')
 
 
+def test_a_table_with_two_columns_of_one_name_is_refused() -> None:
+    with pytest.raises(UnknownShapeError, match=r"^is a table with two columns of one name, not one object"):
+        records_of({"columns": ["text", "text"], "data": [["first", "second"], ["third", "fourth"]]})
+
+
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.integers() | st.text(max_size=2),
     lambda inner: (

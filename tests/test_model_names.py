@@ -35,6 +35,13 @@ def test_a_model_of_another_name_than_all_others_keeps_its_name() -> None:
     assert titles(model("lab/tiny"), model("lab/small", weights="b")) == ["lab/tiny", "lab/small"]
 
 
+def test_a_name_of_the_hub_may_be_that_of_a_folder_in_its_parent() -> None:
+    found = titles(
+        model("lab/bert"), model("bert", "/data/lab/bert", weights="b"), model("bert", "/data/other/bert", weights="c")
+    )
+    assert found == ["lab/bert (00000000)", "lab/bert (00000001)", "other/bert"]
+
+
 def test_a_model_on_two_corpora_has_one_name() -> None:
     assert titles(model("tiny"), model("tiny", corpus="films")) == ["tiny", "tiny"]
 

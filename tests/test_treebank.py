@@ -29,6 +29,11 @@ def spelled(text: str, annotation: Annotation) -> list[str]:
     return [text[start:stop] for start, stop in zip(annotation.start, annotation.stop, strict=True)]
 
 
+def test_a_text_without_words_is_not_that_of_the_next_sentence() -> None:
+    found = read("# text = Foo bar.", "", line(1, "Yes", 0))
+    assert [text for text, _ in found] == ["Yes"]
+
+
 def test_words_are_found_in_the_text_of_the_sentence() -> None:
     lines = ["# text = The cat's here.", line(1, "The", 2), line(2, "cat", 4), line(3, "'s", 2), line(4, "here", 0)]
     [(text, annotation)] = read(*lines, line(5, ".", 4))

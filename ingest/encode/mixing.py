@@ -169,13 +169,14 @@ class ProductEncoder:
     def find_scale(self) -> NDArray[np.float64]:
         """Powers of two (layer,) that bring the largest product of random wordpieces to 128 to 256.
 
-        The powers must not depend on the corpus, so that a store that grows equals a store made at once.
+        A layer without weights has 1. The powers must not depend on the corpus, so that a store that grows equals a store made at once.
         """
         length = min(LENGTH, self.model.longest)
         wordpieces = np.random.default_rng(0).integers(self.model.config.vocab_size, size=(SEQUENCES, length))
         token_ids = torch.from_numpy(wordpieces).to(self.model.device)
         largest = np.array([float(own.abs().max()) for own in self._run(token_ids, None)])
-        return np.asarray(np.exp2(LARGEST_EXPONENT - np.ceil(np.log2(largest))))
+        exponent = np.ceil(np.log2(largest, out=np.full_like(largest, LARGEST_EXPONENT), where=largest > 0))
+        return np.asarray(np.exp2(LARGEST_EXPONENT - exponent))
 
     def products(self, block: Block) -> NDArray[np.float16]:
         """Products of the tokens of a block (layer, product, row), NaN in the padding.

@@ -286,7 +286,7 @@ def _read(path: Path) -> dict[str, Any] | None:
     """The object in a file of JSON; None where it is not there, not whole, or something else."""
     try:
         content = json.loads(path.read_text("utf-8"))
-    except (FileNotFoundError, ValueError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):
         return None
     return content if isinstance(content, dict) else None
 

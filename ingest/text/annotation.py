@@ -207,7 +207,7 @@ def _sentences(lines: Iterable[str], name: str) -> Iterator[_Sentence]:
         if not line.strip():
             if sentence and sentence.words:
                 yield sentence
-                sentence = None
+            sentence = None
             continue
         sentence = sentence or _Sentence(number)
         if line.startswith("#"):

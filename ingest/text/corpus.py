@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ingest.run.checkpoint import Checkpoint
 from ingest.run.errors import IngestError, short
+from ingest.run.files import PLAIN
 from ingest.run.progress import bar, say
 from ingest.run.settings import AUTO, DEFAULT_SENTENCES, NONE, USUAL, Limits, Settings
 from ingest.text.blocks import Block, PlannedCorpus, pack, plan, short_key
@@ -311,6 +312,8 @@ def _read_sentences(
             index=index_file(data.identity, text=reviews.text, splitter=splitter, seed=settings.seed),
         )
     if not sentences:
+        if data.form == PLAIN:
+            raise IngestError(f"All lines of {data.name} are empty. Give a file with text.")
         raise IngestError(
             f"{data.name} has no text in its column {settings.text!r}. Name the text column with --text=..."
         )

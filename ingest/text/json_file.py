@@ -178,6 +178,8 @@ def records_of(document: Any) -> Iterator[Record]:
     if not isinstance(document, dict):
         raise UnknownShapeError(KINDS.get(type(document), "null"))
     if {*document} in SPLIT and _is_split(document["columns"], document["data"]):
+        if len({*document["columns"]}) < len(document["columns"]):
+            raise UnknownShapeError("a table with two columns of one name")
         return (dict(zip(document["columns"], row, strict=True)) for row in document["data"])
     values = list(document.values())
     if (

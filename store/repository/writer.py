@@ -254,7 +254,7 @@ def _removed_if_refused(url: str) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if path is not None and new and _is_empty(path):
+        if path is not None and new and path.exists() and _is_empty(path):
             _clear(path)
             if not existed:
                 path.rmdir()
