@@ -11,10 +11,10 @@ from dashboard.statistics.parts import part_of
 from dashboard.web.served_store import ServedStore
 from store import STATISTICS, Corpus
 from store.schema.model import RATIOS
-from tests.browser import Visit, choose
+from tests.browser import Open, Visit, choose
 from tests.client import csv_rows
 from tests.counts import counted, mean, shares
-from tests.statistics_page import cells, charted, click_cell, click_dot, has_head, hover_dot
+from tests.statistics_page import cells, charted, click_cell, click_dot, has_head, hover_dot, settled
 from tests.test_statistics_parts import cells as cells_of
 from tests.test_statistics_parts import page_of, parts, text
 
@@ -189,3 +189,14 @@ def test_a_link_restores_all_of_it(visit: Visit, space_server: str, space: Corpu
     expect(cells(page)).to_have_text([f"{number:+.1f}".replace("-", "−") for number in less.ravel()])
     order = np.argsort(-means.sel(statistic="distance").values[1])
     assert names(page) == [f"L1 H{head}" for head in order]
+
+
+def test_a_link_keeps_its_box_until_a_double_click_takes_it_away(open_page: Open, space_server: str) -> None:
+    link = f"{space_server}/statistics?across=entropy"
+    page = charted(open_page(f"{link}&acrossin=1..2"))
+    plot = page.locator("#scatter .nsewdrag")
+    plot.scroll_into_view_if_needed()
+    settled(page)
+    expect(page).to_have_url(f"{link}&acrossin=1..2")
+    plot.dblclick(position={"x": 5, "y": 5})
+    expect(page).to_have_url(link)

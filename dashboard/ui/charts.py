@@ -112,7 +112,8 @@ def chart(
     """
     saves: list[Any] = [_save_button(name, form) for form in ("png", "svg")]
     saves += [html.A("CSV", href=data, download="", title="Save the numbers as CSV")] if data else []
-    named: Any = {"id": {"opens": name}} if opens else {}
+    # Dash reports the box of a new chart as None, as it does when a reader takes the box away: {} is neither.
+    named: Any = {"id": {"opens": name}, "selectedData": {}} if opens else {}
     still = still_of(figure, height)
     named |= {"still": still._asdict()} if still else {}
     graph = Chart(figure=figure, config=_CONFIG, style={"height": f"{height}px"}, **named)

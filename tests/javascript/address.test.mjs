@@ -300,6 +300,7 @@ for (const [selected, search, wanted] of [
   [null, "?across=iou&acrossin=1..2&upin=3..4", "?across=iou"],
   [undefined, "?acrossin=1..2", "stay"],
   [{ points: [] }, "?acrossin=1..2", "stay"],
+  [{}, "?acrossin=1..2", "stay"],
   [{ range: { x: [1, 2], y: [3, 4] } }, "?acrossin=1..2&upin=3..4", "stay"],
 ])
   test(`a box ${JSON.stringify(selected)} on "${search}" leads to ${wanted}`, () => {
