@@ -93,6 +93,8 @@ def headvis_metrics(corpus: Corpus, sentences: int | None = None, watch: Watch =
     if sentences is not None and (not is_integer(sentences) or sentences < 1):
         raise StoreError(f"There are no metrics of {sentences!r} sentences. Give at least 1, a whole number.")
     count = min(sentences or corpus.n_sentences, corpus.n_sentences)
+    if int(corpus.sentences.row_size.values[:count].max()) < 2:
+        raise StoreError(f"Each of the first {count:,} sentences has a single token. Ingest longer sentences.")
     layers = [layer_attention(corpus, layer, count).metrics for layer in _watched(corpus.layers, watch)]
     return labelled_metrics(np.stack(layers, axis=1), model=corpus.title, sentences=count, snapshot=corpus.snapshot)
 

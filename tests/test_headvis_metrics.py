@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -241,3 +242,12 @@ def test_a_folder_without_a_tree_is_one_sentence(tmp_path: Path) -> None:
 def test_a_tree_without_its_scatter_is_one_sentence(tmp_path: Path) -> None:
     (tree(tmp_path, [ROW]) / "scatter_data.json").unlink()
     assert "scatter_data.json cannot be read (No such file or directory)" in problem(tmp_path)
+
+
+def test_sentences_of_one_token_have_no_metrics() -> None:
+    rows = SimpleNamespace(row_size=SimpleNamespace(values=np.ones(3, int)))
+    corpus: Any = SimpleNamespace(n_sentences=3, sentences=rows)
+    with pytest.raises(
+        StoreError, match=r"^Each of the first 3 sentences has a single token\. Ingest longer sentences\.$"
+    ):
+        headscape.headvis_metrics(corpus)

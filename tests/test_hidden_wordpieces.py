@@ -16,7 +16,7 @@ from ingest.encode.hidden_words import GuessingModel
 from ingest.run.checkpoint import find_checkpoint
 from store import Corpus, open_corpus
 from store.kernels.replacement import choose_hidden
-from store.kernels.rules import COMMA, OTHER_TEXT, RULES
+from store.kernels.rules import COMMA, OTHER_TEXT, RULES, SentenceTokens
 from store.replacement import hide, judged_sentences
 from store.schema.corpus import NO_WORD
 from tests.edited_model import replace_heads
@@ -125,6 +125,13 @@ def test_special_tokens_are_never_hidden_and_one_wordpiece_at_least_is() -> None
     assert set(choose_hidden(flags, np.random.default_rng(0))) <= {1, 2}
     assert len(choose_hidden(flags, np.random.default_rng(0))) == 1
     assert len(choose_hidden(np.zeros(40, np.uint8), np.random.default_rng(0))) == 6
+
+
+def test_a_hidden_wordpiece_is_not_rare_among_few_others() -> None:
+    tokens = SentenceTokens(
+        np.arange(4), np.array([NO_WORD, 0, 0, NO_WORD], np.uint8), np.zeros(4, int), np.arange(4), np.ones(4, int)
+    )
+    assert RULES["rare"].targets(hide(tokens, [1]))[0].tolist() == [False, False, True, False]
 
 
 def test_rules_do_not_see_a_hidden_wordpiece() -> None:

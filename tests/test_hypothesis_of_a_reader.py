@@ -107,6 +107,14 @@ def test_an_interval_of_equal_sentences_is_their_number() -> None:
     np.testing.assert_allclose(interval, np.stack([HypothesisCounts(counts).measures] * 2))
 
 
+def test_a_head_without_named_keys_takes_no_interval_from_another() -> None:
+    named = counted(attending_to_next(), NEXT)
+    counts = np.stack([np.concatenate([named, np.zeros_like(named)], axis=1)] * 8, axis=-1)
+    interval = HypothesisCounts(counts).interval(draw_counts(0, 0, 8))
+    np.testing.assert_allclose(interval[..., 0], np.stack([HypothesisCounts(counts).measures[:, 0]] * 2))
+    assert np.isnan(interval[..., 1]).all()
+
+
 def test_a_head_with_named_keys_in_a_single_sentence_has_no_interval() -> None:
     """The first head has named keys in one of three sentences, the second head in two."""
     named, nothing = (counted(attending_to_next(), keys) for keys in (NEXT, np.zeros((5, 5), bool)))

@@ -183,7 +183,7 @@ def test_one_sentence_is_no_test() -> None:
 
 
 def test_sentences_that_are_all_alike_leave_no_doubt() -> None:
-    assert t_test(np.array([[3.0, 3.0], [1.0, 1.0]]), 2).p.tolist() == [0, 1]
+    assert t_test(np.array([[3.0, 3.0], [1.0, 1.0], [2.0, 2.0]]), 2).p.tolist() == [0, 1, 0.5]
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))

@@ -76,6 +76,11 @@ def test_a_row_that_is_not_there_is_refused(group: zarr.Group, row: int) -> None
         read_rows(_lazy(group), np.array([row, 3]))
 
 
+def test_a_place_beyond_the_array_is_refused(group: zarr.Group) -> None:
+    with pytest.raises(IndexError):
+        _ = _lazy(group).isel(layer=0, head=0, token=[0, 71]).values
+
+
 class Counting(TileReader):
     """A reader that counts its requests, without those for the index of a shard."""
 

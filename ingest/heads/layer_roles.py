@@ -336,12 +336,12 @@ class RuleBench:
         inner, _ = words.normalized(self._flat(range(len(self.tokens)), patterns.__getitem__))
         relative = inner * words.entries.spread(words.entries.seen_keys)
         of_relations = [each.bias(relative) for each in related]
-        return {"bias": biases, "offset_bias": np.stack(of_relations, axis=-1).astype(np.float16)}
+        return {"bias": biases, "offset_bias": _in_float16(np.stack(of_relations, axis=-1))}
 
     def biases(self, patterns: Sequence[Floats]) -> NDArray[np.float16]:
         """Sieve biases (head, sentence, role) in the first sentences of `tokens`, from their patterns."""
         each = [sieves.bias(pattern) for sieves, pattern in zip(self.sieves, patterns, strict=False)]
-        return np.stack(each, axis=1).astype(np.float16)
+        return _in_float16(np.stack(each, axis=1))
 
 
 #: Properties of `RuleBench` that follow from the text alone.
@@ -363,6 +363,11 @@ _HEAD_AXIS = dict.fromkeys((*SCORES, "variance_share", "share"), 1) | {
     **dict.fromkeys(("interval", "weight"), 2),
     **dict.fromkeys((*_OF_HEAD, "chosen", "rule_weight", "bias", "offset_bias"), 0),
 }
+
+
+def _in_float16(biases: Floats) -> NDArray[np.float16]:
+    """Biases for the store: one beyond float16 is its largest number, as an infinite one would count as unknown."""
+    return np.minimum(biases, np.finfo(np.float16).max).astype(np.float16)
 
 
 def _chosen(chosen: Sequence[Chosen]) -> Results:

@@ -377,11 +377,12 @@ class HypothesisCounts(NamedTuple):
             Counts of each sentence in each replicate: (sentence, replicate), `store.kernels.intervals.draw_counts`.
         """
         replicates = _measures(self.counts @ drawn)
-        known = np.isfinite(replicates).all(axis=(0, 1))
-        if known.sum() < 2:
-            return np.full((len(PERCENTILES), *replicates.shape[:-1]), np.nan)
-        bounds: NDArray[np.float64] = np.percentile(replicates[..., known], PERCENTILES, axis=-1)
-        return np.where((self.counts[_NAMED] > 0).sum(axis=-1) > 1, bounds, np.nan)
+        known = np.asarray(np.isfinite(replicates).all(axis=0))
+        bounds = np.full((len(PERCENTILES), *replicates.shape[:-1]), np.nan)
+        enough = (known.sum(axis=-1) > 1) & ((self.counts[_NAMED] > 0).sum(axis=-1) > 1)
+        for head in np.flatnonzero(enough).tolist():
+            bounds[..., head] = np.percentile(replicates[:, head, known[head]], PERCENTILES, axis=-1)
+        return bounds
 
 
 def count_sentence(

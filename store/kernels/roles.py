@@ -315,7 +315,8 @@ def t_test(biases: Floats, threshold: float) -> BiasTest:
     squares = np.where(counts, (values - mean[..., None]) ** 2, 0).sum(axis=-1)
     error = np.sqrt(squares / np.maximum(count - 1, 1) / np.maximum(count, 1))
     above = mean - threshold
-    statistic = np.divide(above, error, out=np.copysign(np.inf, above), where=error > 0)
+    without_error = np.where(above == 0, 0, np.copysign(np.inf, above))
+    statistic = np.divide(above, error, out=without_error, where=error > 0)
     p = stdtr(np.maximum(count - 1, 1), -statistic)
     return BiasTest(np.where(count > 0, mean, np.nan), np.where(count > 1, p, np.nan))
 

@@ -244,10 +244,11 @@ def _other_mark(tokens: SentenceTokens) -> NDArray[np.bool_]:
 
 def _rarest(tokens: SentenceTokens) -> NDArray[np.bool_]:
     """Whether a token is among the rarest wordpieces of its sentence; the first of equally rare ones: (token,)."""
-    counts = np.where(tokens.is_word, tokens.count, np.iinfo(np.int64).max)
+    hidden = np.iinfo(np.int64).max  # `store.replacement.hide`
+    counts = np.where(tokens.is_word, tokens.count, hidden)
     rare = np.zeros(len(tokens), bool)
     rare[np.argsort(counts, kind="stable")[:RAREST]] = True
-    return rare & tokens.is_word
+    return rare & (counts < hidden)
 
 
 def _antecedent(tokens: SentenceTokens) -> NDArray[np.bool_]:

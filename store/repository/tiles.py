@@ -119,7 +119,10 @@ def _places(part: Any, length: int) -> Places | None:
         start, stop, step = part.indices(length)
         return slice(start, stop) if step == 1 and start < stop else None
     if np.ndim(part):
-        numbers = np.asarray(part, np.int64) % length
+        numbers = np.asarray(part, np.int64)
+        if len(numbers) and not -length <= numbers.min() <= numbers.max() < length:
+            raise IndexError(f"There is no place {part}. There are {length}.")
+        numbers = numbers % length
         return numbers if len(numbers) and bool((np.diff(numbers) > 0).all()) else None
     place = range(length)[int(part)]
     return slice(place, place + 1)
