@@ -35,6 +35,10 @@ def context(served_store: ServedStore, page: str, query: str) -> Context:
     return resolve(served_store, page, f"?{query}")
 
 
+def test_a_change_of_a_count_has_its_sign_and_separate_thousands() -> None:
+    assert [decimal(change, 0, "+,") for change in (-1234, 1234)] == ["−1,234", "+1,234"]
+
+
 @pytest.mark.parametrize(
     ("value", "unit", "text"),
     [(-0.0004, "nats", "0.00"), (-0.0001, "share", "0.0"), (-0.006, "nats", "−0.01"), (-0.5, "share", "−50.0")],

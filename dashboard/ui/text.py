@@ -24,11 +24,11 @@ def spell(value: float, unit: str) -> str:
 
 
 def decimal(value: float, digits: int = 2, sign: str = "-") -> str:
-    """A number with `digits` decimals and a real minus (U+2212), as on the axes of charts; `sign` "+" writes every sign.
+    """A number with `digits` decimals and a real minus (U+2212), as on the axes of charts; what rounds to 0 has no minus.
 
-    What rounds to 0 has no minus.
+    `sign` "+" writes every sign, "+," also separates thousands.
     """
-    return f"{value:{sign}z.{digits}f}".replace("-", "−")
+    return f"{value:{sign[0]}z{sign[1:]}.{digits}f}".replace("-", "−")
 
 
 def with_unit(number: str, unit: str) -> str:
