@@ -10,7 +10,7 @@ import {
   selectedPositions,
   toggledHeads,
 } from "../../dashboard/assets/sentence/choice.mjs";
-import { openPage } from "./page.mjs";
+import { openTree } from "./tree.mjs";
 
 test("the second sentence is set apart", () =>
   assert.deepEqual(rowTops([0, 0, 1, 1].map((segment) => ({ segment }))), [0, 24, 64, 88, 112]));
@@ -66,8 +66,9 @@ for (const [hidden, left, wanted] of [
   [3, ["a", "b", "c"], "c"],
 ])
   test(`the keyboard goes from a hidden token to ${wanted} of ${left}`, () => {
-    openPage();
+    const body = openTree();
     const tokens = createTokens("query", "Queries");
+    body.append(tokens.list);
     assert.equal(tokens.renew(namedUnits("a", "b", "c", "d")), -1);
     tokens.focus(hidden);
     tokens.focus(tokens.renew(namedUnits(...left)));
@@ -75,7 +76,7 @@ for (const [hidden, left, wanted] of [
   });
 
 test("tokens without the keyboard do not take it", () => {
-  openPage();
+  openTree();
   const tokens = createTokens("query", "Queries");
   tokens.renew(namedUnits("a", "b"));
   assert.equal(tokens.renew(namedUnits("a")), -1);
@@ -97,7 +98,7 @@ for (const [chosen, rows, spoken] of [
   [[0, 1], ["L3 H0 1.20%", "L3 H1 10.00%"], "a → b: head 0 1.20%, head 1 10.00%, mean 5.60%"],
 ])
   test(`the weights of ${chosen.length} heads are per cents with the names of the heads, and ${spoken}`, () => {
-    openPage();
+    openTree();
     const units = namedUnits("a", "b");
     const { content, text } = headTip(viewsOf(chosen), "key", 1, { query: { units }, key: { units } });
     const cells = content[1].children.map((row) => row.children.map(({ textContent }) => textContent));

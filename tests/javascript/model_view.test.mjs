@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createModelView, headAt, thumbnailLayout } from "../../dashboard/assets/sentence/model_view.mjs";
-import { openPage } from "./page.mjs";
+import { openTree } from "./tree.mjs";
 
 test("the head under a pixel is the head drawn there", () => {
   const shape = { layers: 6, heads: 12 };
@@ -12,7 +12,7 @@ test("the head under a pixel is the head drawn there", () => {
 });
 
 test("an arrow key brings the head that it goes to into the window", () => {
-  openPage();
+  openTree();
   const stage = document.createElement("div");
   const views = {
     shown: { data: { layers: 12, heads: 12 } },
@@ -27,7 +27,7 @@ test("an arrow key brings the head that it goes to into the window", () => {
   const ring = frame.children.at(-1);
   const shown = [];
   Object.assign(ring, { getBoundingClientRect() {}, scrollIntoView: (how) => shown.push([ring.style.top, how]) });
-  for (let press = 0; press < 2; press++) frame.listeners.keydown({ key: "ArrowDown", preventDefault() {} });
+  for (let press = 0; press < 2; press++) frame.dispatch("keydown", { key: "ArrowDown" });
   const nearest = { block: "nearest", inline: "nearest" };
   assert.equal(shown.length, 2);
   assert.deepEqual(

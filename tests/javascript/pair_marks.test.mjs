@@ -8,7 +8,7 @@ import {
   thumbnailFrame,
   toggledMarks,
 } from "../../dashboard/assets/sentence/pair_marks.mjs";
-import { openPage } from "./page.mjs";
+import { openTree } from "./tree.mjs";
 
 globalThis.document = { documentElement: { getAttribute: () => "dark" } };
 
@@ -64,7 +64,7 @@ test("a cell of a thumbnail is framed around its middle, however small it is", (
 
 /** The element with the keyboard after removing the mark at a place. */
 function focusedAfter(marks, place, selected = []) {
-  openPage();
+  const body = openTree();
   const views = {
     shown: { ...shown(...marks), show: "head", queries: selected.slice(0, 1), toward: selected[1] ?? null },
   };
@@ -73,10 +73,11 @@ function focusedAfter(marks, place, selected = []) {
     legend.draw();
   };
   const legend = createMarkLegend(views, new AbortController().signal);
+  body.append(legend.row);
   legend.draw();
   const button = legend.row.querySelectorAll("button")[1 + place];
   button.focus();
-  button.listeners.click();
+  button.click();
   const { activeElement } = document;
   return activeElement === legend.row ? "row" : (activeElement?.attributes["aria-label"] ?? activeElement?.textContent);
 }

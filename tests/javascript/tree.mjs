@@ -48,7 +48,7 @@ export class Element {
   attributes = {};
   children = [];
   listeners = [];
-  style = {};
+  style = { setProperty() {} };
   value = "";
   disabled = false;
   parent = null;
