@@ -18,6 +18,7 @@ from store.kernels.roles import (
     agreement,
     discoveries,
     explain,
+    explained_share,
     fit_mixture,
     main_rules,
     name_roles,
@@ -64,6 +65,17 @@ def test_a_head_that_attends_by_one_rule_has_this_role(made_by: str) -> None:
     roles, _ = words.normalized(targets_of(NAMES, tokens).reshape(len(NAMES), -1))
     inner, _ = words.normalized(attending(RULES[made_by].targets(tokens), share=1).reshape(1, -1))
     assert NAMES[int(fit_mixture(roles, inner)[0].argmax())] == made_by
+
+
+def test_a_head_without_attention_between_words_keeps_equal_weights() -> None:
+    roles = np.array([[1, 0, 0, 1], [0.5, 0.5, 0.5, 0.5]], np.float32)
+    inner = np.array([[0, 0, 0, 0], [1, 0, 0, 1]], np.float32)
+    np.testing.assert_allclose(fit_mixture(roles, inner), [[0.5, 0.5], [1, 0]], atol=1e-6)
+
+
+def test_nothing_explains_a_head_without_attention_between_words() -> None:
+    share = explained_share(np.array([0.5, 0.5]), np.array([[0, 0], [0.25, 0.75]]))
+    np.testing.assert_allclose(share, [np.nan, 0.75])
 
 
 @given(st.integers(0, 1000))
@@ -184,6 +196,12 @@ def test_one_sentence_is_no_test() -> None:
 
 def test_sentences_that_are_all_alike_leave_no_doubt() -> None:
     assert t_test(np.array([[3.0, 3.0], [1.0, 1.0], [2.0, 2.0]]), 2).p.tolist() == [0, 1, 0.5]
+
+
+def test_biases_of_one_head_can_be_tested_alone() -> None:
+    biases = np.array([1.0, 2.0, 6.0])
+    expected = stats.ttest_1samp(biases, 2, alternative="greater").pvalue
+    assert float(t_test(biases, 2).p) == pytest.approx(float(expected))
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))

@@ -16,11 +16,11 @@ from ingest.heads.layer_roles import RuleBench
 from store.kernels.head_tables import PARTS, TableSums, TokenRows
 from store.kernels.roles import UNEXPLAINED
 from store.kernels.rules import RULES as TEXT_RULES
-from store.kernels.rules import SentenceTokens
+from store.kernels.rules import Grammar, SentenceTokens, roles_for
 from store.repository.arrays import array_of
 from store.repository.errors import NotIngested
 from store.rules import RuleSentences
-from store.schema.corpus import CLS, RULE_SETS, SEP
+from store.schema.corpus import CLS, ROOT, RULE_SETS, SEP
 from store.verify import verify
 from tests.interruption import interrupted
 from tests.made_once import made_once
@@ -191,6 +191,45 @@ def test_sentences_without_words_leave_numbers_unknown_and_raise_nothing(
     total = computed["share"].sum(axis=0)
     assert np.isnan(total).all() or total == pytest.approx(1)
     assert np.isfinite(computed["iou"]).all()
+
+
+def computed_of_a_head_that_attends_to_cls() -> dict[str, np.ndarray]:
+    """Results of two heads: the first attends to [CLS] alone, as weights of words are below float32; the second attends evenly."""
+    tokens = [bare_sentence(CLS, 0, 0, SEP)] * 2
+    bench = RuleBench(RuleSentences(np.array([0]), np.array([1]), 2), tokens, words=False, seed=0)
+    key = np.zeros((2, 4, 4), np.float32)
+    key[0, 0] = 100
+    sums = TableSums(np.arange(4), 4, 2, 4)
+    for each in tokens:
+        sums.add(np.ones_like(key), key, TokenRows(each.token_id, each.token_id, each.is_word, np.array([4])))
+    return bench.layer([(np.ones_like(key), key)] * 2, sums.tables())
+
+
+def test_all_attention_of_words_to_cls_is_the_share_of_cls() -> None:
+    share = computed_of_a_head_that_attends_to_cls()["share"]
+    assert share[:, 0].max() == share[roles_for(words=False).index("cls"), 0] == pytest.approx(1)
+    np.testing.assert_allclose(share.sum(axis=0), 1)
+
+
+def test_halves_without_attention_between_words_have_no_agreement() -> None:
+    assert np.isnan(computed_of_a_head_that_attends_to_cls()["agreement"]).tolist() == [True, False]
+
+
+def test_a_bias_beyond_float16_is_its_largest_number() -> None:
+    """The first word attends to its governor, two words on; all other words attend to themselves."""
+    none = np.full(4, ROOT)
+    grammar = Grammar(
+        np.arange(4), np.full(4, "NOUN"), np.array(["nsubj", "root", "root", "root"]), np.array([2, *none[1:]]), none
+    )
+    tokens = [replace(bare_sentence(0, 0, 0, 0), grammar=grammar)] * 2
+    bench = RuleBench(RuleSentences(np.array([0]), np.array([1]), 2), tokens, words=True, seed=0)
+    key = np.eye(4, dtype=np.float32)[None]
+    query = 50 * key[:, [2, 1, 2, 3]]
+    sums = TableSums(np.arange(4), 4, 1, 4)
+    for each in tokens:
+        sums.add(query, key, TokenRows(each.token_id, each.token_id, each.is_word, np.array([4])))
+    bias = bench.layer([(query, key)] * 2, sums.tables())["offset_bias"]
+    assert bias[0, :, bench.relation_names.index("governor")].tolist() == [65504, 65504]
 
 
 def test_rules_without_tables_do_not_know_the_word_that_a_head_attends_to() -> None:

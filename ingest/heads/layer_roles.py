@@ -22,6 +22,7 @@ from store.kernels.roles import (
     adjusted_rand,
     agreement,
     explain,
+    explained_share,
     fit_mixture,
     main_rules,
 )
@@ -307,10 +308,10 @@ class RuleBench:
         shares[[names.index("cls"), names.index("sep")]] = (judged @ self.sink_entries.T).T
         shares[inside] = explained.shares.T
         shares[-1] = 1 - shares[:-1].sum(axis=0)
-        results["agreement"] = agreement(own, other)
+        is_fitted = fit_inner.any(axis=-1) & inner[:, : self.second_half].any(axis=-1)
+        results["agreement"] = np.where(is_fitted, agreement(own, other), np.nan)
         results["explained"] = explained.explained
-        even = words.entries.even
-        results["even_explained"] = np.minimum(even, inner).sum(-1, dtype=np.float64) / inner.sum(-1, dtype=np.float64)
+        results["even_explained"] = explained_share(words.entries.even, inner)
         results["rand_index"] = np.array([self._rand_index(*each) for each in zip(own, other, inner, strict=True)])
         return results
 

@@ -69,11 +69,11 @@ def fit_mixture(rules: Floats, inner: Floats, steps: int = STEPS) -> NDArray[np.
     rules
         R (rule, entry): rows sum to 1, or are 0 where a rule has no target. One rule has targets everywhere.
     inner
-        b (head, entry): attention between words, rows sum to 1.
+        b (head, entry): attention between words, rows sum to 1, or are 0 where a word attends to no word.
 
     Returns
     -------
-    w (head, rule), at least 0, with sum 1 for each head; NaN without entries.
+    w (head, rule), at least 0, with sum 1 for each head; equal for a head without attention between words, NaN without entries.
     """
     if not rules.shape[1]:
         return np.full((len(inner), len(rules)), np.nan)
@@ -86,8 +86,9 @@ def fit_mixture(rules: Floats, inner: Floats, steps: int = STEPS) -> NDArray[np.
             own = rules[:, part]
             mixed = weights.astype(rules.dtype) @ own
             sums += (inner[:, part] / np.maximum(mixed, smallest)) @ own.T
-        weights *= sums
-        weights /= weights.sum(axis=1, keepdims=True)
+        scaled = weights * sums
+        total = scaled.sum(axis=1, keepdims=True)
+        np.divide(scaled, total, out=weights, where=total > 0)
     return weights
 
 
@@ -99,7 +100,7 @@ class Explained(NamedTuple):
     shares
         Share of each rule in all attention of words, including to special tokens: (head, rule).
     explained
-        Explained share of the attention between words, with equal weights of rows: (head,).
+        `explained_share` of the mixture's prediction: (head,).
     """
 
     shares: NDArray[np.float64]
@@ -122,7 +123,17 @@ def explain(weights: Floats, rules: Floats, inner: Floats, mass: Floats, entries
     lower = np.minimum(mixed, inner)
     per_prediction = lower / np.maximum(mixed, np.finfo(rules.dtype).tiny) * entries.spread(mass)
     shares = weights * (per_prediction @ rules.T) / max(1, entries.rows)
-    return Explained(shares, lower.sum(axis=1, dtype=np.float64) / inner.sum(axis=1, dtype=np.float64))
+    return Explained(shares, explained_share(mixed, inner))
+
+
+def explained_share(predicted: Floats, inner: Floats) -> NDArray[np.float64]:
+    """Share of the attention between words (head, entry) that a prediction explains, with equal weights of rows: (head,).
+
+    NaN for a head without attention between words.
+    """
+    lower = np.minimum(predicted, inner).sum(axis=-1, dtype=np.float64)
+    whole = inner.sum(axis=-1, dtype=np.float64)
+    return np.divide(lower, whole, out=np.full(whole.shape, np.nan), where=whole > 0)
 
 
 def agreement(weights: Floats, others: Floats) -> Floats:
