@@ -82,7 +82,11 @@ def run(
         held=partial(held_data, settings.store),
     )
     settings = _with_length(settings, checkpoint)
-    check_length(checkpoint, settings.max_length, block=limits.block)
+    check_length(checkpoint, settings.max_length)
+    if settings.max_length > limits.block:  # a sentence lies in one block
+        raise IngestError(
+            f"An ingest reads at most {limits.block} wordpieces. Give --max-length={limits.block} or less."
+        )
     check_model(settings, checkpoint)
     check_views(settings, checkpoint)
     check_features(settings, checkpoint, data)

@@ -63,7 +63,7 @@ def cut_sentences(cut: int, sentences: int, max_length: int) -> str:
 
 
 def _percent(share: float) -> str:
-    """A share in per cent of some, but not all: `0.75%`, `under 0.01%`, `over 99.9%`."""
+    """A share in per cent, which is 0 for none and 100 for all alone: `0.75%`, `under 0.01%`, `over 99.9%`."""
     if share < 0.01:
         return "under 0.01%"
     if 99.9 < share < 100:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from store.corpus import Corpus
 from store.kernels.head_tables import HeadTables
-from store.kernels.rules import OTHER_TEXT, SentenceTokens
+from store.kernels.rules import NEVER_RARE, OTHER_TEXT, SentenceTokens
 from store.repository.errors import StoreError, check_head
 from store.rules import chosen_rules, predict
 
@@ -103,7 +103,7 @@ class RulePatterns:
 
 def hide(tokens: SentenceTokens, hidden: Sequence[int]) -> SentenceTokens:
     """The tokens of a sentence; tokens at the hidden positions become unlike all others and not rare, but keep their grammar."""
-    changed = {"token_id": UNKNOWN, "flags": 0, "text_class": OTHER_TEXT, "count": np.iinfo(np.int64).max}
+    changed = {"token_id": UNKNOWN, "flags": 0, "text_class": OTHER_TEXT, "count": NEVER_RARE}
     places = list(hidden)
     arrays = {name: getattr(tokens, name).copy() for name in changed}
     for name, value in changed.items():

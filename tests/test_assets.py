@@ -63,15 +63,6 @@ def test_a_changed_module_has_another_address(tmp_path: Path) -> None:
     assert before != after
 
 
-@pytest.mark.parametrize("file", ["web/keyboard.mjs", "early_page.js", "charts.css"])
-def test_a_browser_keeps_only_the_current_version_of_a_file(file: str, client: FlaskClient) -> None:
-    (address,) = set(re.findall(rf"/assets/{file}\?m=[\w.]+", client.get("/").text))
-    for url, is_kept in ((address, True), (f"/assets/{file}?m=123", False), (f"/assets/{file}", False)):
-        answer = client.get(url)
-        assert ("immutable" in answer.headers["Cache-Control"]) == is_kept, url
-        answer.close()
-
-
 def test_modules_are_javascript_to_a_browser(client: FlaskClient) -> None:
     answer = client.get(assets.ENTRY)
     assert answer.mimetype in ("text/javascript", "application/javascript")

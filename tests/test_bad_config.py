@@ -162,9 +162,10 @@ def test_a_config_without_a_number_of_layers_has_that_of_transformers(broken: Pa
     assert bert.family.size(bert.config, "num_hidden_layers") == transformers.BertConfig().num_hidden_layers
 
 
-def test_a_length_beyond_a_block_is_refused(tiny_model: Path) -> None:
-    with pytest.raises(IngestError, match=r"^Headscape reads at most 16 wordpieces\. Give --max-length=16 or less\.$"):
-        checkpoint.check_length(find_checkpoint(str(tiny_model)), 17, block=16)
+def test_a_length_beyond_a_block_is_refused(ingest: Ingest, tmp_path: Path) -> None:
+    with pytest.raises(IngestError, match=r"^An ingest reads at most 16 wordpieces\. Give --max-length=16 or less\.$"):
+        ingest(tmp_path / "store", max_length=30, block=16)
+    assert not (tmp_path / "store").exists()
 
 
 def test_a_config_without_a_number_of_positions_has_that_of_transformers(broken: Path) -> None:

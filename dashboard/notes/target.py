@@ -14,7 +14,7 @@ from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 
 from dashboard.web.context import MAX_QUERY
 from dashboard.web.errors import Refusal
-from dashboard.web.paths import page_links, root
+from dashboard.web.paths import page_links, page_name, root
 from dashboard.web.state import FIELDS, OF_SNAPSHOT, LinkState, encode_fields
 from store import Corpus
 from store.features import Features
@@ -315,17 +315,12 @@ def lasting_link(href: str) -> str:
         written = dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
     except ValueError as error:
         raise Refusal(_LINK) from error
-    inside = f"{root()}/"
-    path = "/" + parts.path.removeprefix(inside) if parts.path.startswith(inside) else parts.path
-    if (
-        len(href) > MAX_QUERY
-        or parts.scheme
-        or parts.netloc
-        or path not in ("/", *(f"/{page}" for page in page_links()))
-    ):
+    page = page_name(parts.path)
+    is_page = page in ("", *page_links()) and parts.path in (f"/{page}", f"{root()}/{page}")
+    if len(href) > MAX_QUERY or parts.scheme or parts.netloc or not is_page:
         raise Refusal(_LINK)
     lasting = {name: value for name, value in written.items() if name in FIELDS and name not in OF_SNAPSHOT}
-    return path + (f"?{encode_fields(lasting)}" if lasting else "")
+    return f"/{page}" + (f"?{encode_fields(lasting)}" if lasting else "")
 
 
 def link_of_model(link: str, corpus: Corpus) -> str:

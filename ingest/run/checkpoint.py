@@ -20,7 +20,6 @@ from ingest.run.files import check_fetched, is_file, is_folder, package_folder, 
 from ingest.run.settings import EMBEDDED
 from store import Snapshot, StoreError, open_snapshot
 from store.phrases import many, one
-from store.schema import BLOCK
 
 #: Letters and length of a commit of the hub.
 COMMIT_LETTERS, COMMIT_LENGTH = frozenset("0123456789abcdef"), 40
@@ -93,13 +92,11 @@ def longest_input(checkpoint: Checkpoint) -> int:
     return checkpoint.family.longest_input(checkpoint.config)
 
 
-def check_length(checkpoint: Checkpoint, max_length: int, *, block: int = BLOCK) -> None:
-    """Refuse a --max-length beyond the positions of the model, or the rows of a block: a sentence lies in one block."""
+def check_length(checkpoint: Checkpoint, max_length: int) -> None:
+    """Refuse a --max-length beyond the positions of the model."""
     longest = longest_input(checkpoint)
-    if max_length > min(longest, block):
-        reader = checkpoint.name if longest <= block else "Headscape"
-        most = min(longest, block)
-        raise IngestError(f"{reader} reads at most {most} wordpieces. Give --max-length={most} or less.")
+    if max_length > longest:
+        raise IngestError(f"{checkpoint.name} reads at most {longest} wordpieces. Give --max-length={longest} or less.")
 
 
 def embedded_checkpoint(package: str = EMBEDDED_PACKAGE, *, sha256_of_weights: str = EMBEDDED_SHA256) -> Checkpoint:

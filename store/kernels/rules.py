@@ -23,6 +23,8 @@ ENDS = ("FULL STOP", "QUESTION MARK", "EXCLAMATION MARK", "DANDA")
 NONE = -1
 #: Number of wordpieces of a sentence that count as its rarest.
 RAREST = 3
+#: Count of a token that is never among the rarest.
+NEVER_RARE = np.iinfo(np.int64).max
 #: Distance in tokens beyond which the slope of a window is constant.
 FARTHEST = 30
 
@@ -244,11 +246,10 @@ def _other_mark(tokens: SentenceTokens) -> NDArray[np.bool_]:
 
 def _rarest(tokens: SentenceTokens) -> NDArray[np.bool_]:
     """Whether a token is among the rarest wordpieces of its sentence; the first of equally rare ones: (token,)."""
-    hidden = np.iinfo(np.int64).max  # `store.replacement.hide`
-    counts = np.where(tokens.is_word, tokens.count, hidden)
+    counts = np.where(tokens.is_word, tokens.count, NEVER_RARE)
     rare = np.zeros(len(tokens), bool)
     rare[np.argsort(counts, kind="stable")[:RAREST]] = True
-    return rare & (counts < hidden)
+    return rare & (counts < NEVER_RARE)
 
 
 def _antecedent(tokens: SentenceTokens) -> NDArray[np.bool_]:
