@@ -58,6 +58,7 @@ def layout(topics: Iterable[Topic[Any]], *, signs_in: bool = False, named: bool 
                 header={"height": 56},
                 navbar={"width": 190, "breakpoint": NARROW, "collapsed": {"mobile": True}},
                 padding="md",
+                transitionDuration=0,  # a window that turns narrow has its layout at once
             ),
             _drawer(_account(person, signs_in, "account-in-drawer")),
             html.Div(id="newer", className="newer", role="status"),

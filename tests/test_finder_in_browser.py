@@ -96,6 +96,11 @@ def test_the_table_of_found_sentences_fits_its_box_and_its_text_takes_the_rest(v
         page.set_viewport_size({"width": 1440, "height": 900})
 
 
+def test_a_window_that_turns_narrow_has_its_layout_at_once(page: Page) -> None:
+    durations = page.get_by_role("main").evaluate("(main) => getComputedStyle(main).transitionDuration.split(', ')")
+    assert set(durations) == {"0s"}
+
+
 def test_the_controls_of_a_typed_pair_show_their_whole_choice(visit: Visit, tiny_server: str) -> None:
     pair = {"text": "The film was good.", "second": "We loved it.", "pair": "ab", "by": "confidence"}
     page = sentence_page(visit, tiny_server, **pair)
