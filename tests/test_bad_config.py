@@ -95,6 +95,22 @@ def test_a_list_or_a_share_that_fits_no_model_of_the_family_is_refused_by_its_fi
 
 
 @pytest.mark.parametrize(
+    ("model_type", "field", "value", "told"),
+    [
+        ("deberta-v2", "conv_kernel_size", 3, "It must be 0: .* not read. Choose a model without this convolution."),
+        ("albert", "inner_group_num", 2, "It must be 1: .* not read. Choose a model with one layer in a group."),
+    ],
+)
+def test_a_sound_model_that_is_not_read_here_is_not_to_be_saved_again(
+    model_type: str, field: str, value: int, told: str, tmp_path: Path
+) -> None:
+    model = save_family(tmp_path / "model", model_type)
+    change_config(model, **{field: value})
+    with pytest.raises(IngestError, match=f"says {field} = {value}. {told}"):
+        find_checkpoint(str(model))
+
+
+@pytest.mark.parametrize(
     ("model_type", "field"),
     [
         ("bert", "hidden_act"),

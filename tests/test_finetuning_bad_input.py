@@ -12,8 +12,9 @@ from ingest.finetuning.__main__ import main
 from ingest.finetuning.run import Folder, held_reviews
 from ingest.finetuning.settings import FinetuningSettings, parse
 from ingest.run.errors import IngestError
-from tests.broken_model import add_pieces
+from tests.broken_model import add_pieces, change_config
 from tests.complaints import complaint_of
+from tests.family_models import save_family
 from tests.finetuned import write_opinions
 
 Complaint = Callable[..., str]
@@ -118,6 +119,25 @@ def test_a_tokenizer_with_more_wordpieces_than_rows_is_refused_before_the_traini
 ) -> None:
     pieces = add_pieces(broken, "zork")
     assert refused(model=broken).endswith(f"model.resize_token_embeddings({pieces}).")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("model_type", "changes", "told"),
+    [
+        ("gpt2", {"pad_token_id": None, "eos_token_id": 50256}, "says that wordpiece 50256 of "),
+        ("gpt2", {"pad_token_id": None, "eos_token_id": None}, "says no pad_token_id, "),
+        ("bert", {"pad_token_id": None}, "says no pad_token_id, "),
+    ],
+)
+def test_a_model_whose_padding_is_no_wordpiece_is_refused(
+    model_type: str, changes: dict[str, int | None], told: str, refused: Complaint, tmp_path: Path
+) -> None:
+    model = save_family(tmp_path / "model", model_type)
+    change_config(model, **changes)
+    complaint = refused(model=model)
+    assert f"config.json of model {told}" in complaint
+    assert "Give pad_token_id the number of" in complaint
     assert not (tmp_path / "out").exists()
 
 

@@ -87,7 +87,7 @@ def test_the_named_language_is_read(tmp_path: Path) -> None:
         ({"default_language": "fr_XX"}, "default_language = 'fr_XX'. It must be one of languages"),
         ({"languages": []}, "default_language = 'en_XX'. It must be one of languages"),
         ({"languages": None}, "languages = None. It must be a list of names"),
-        ({"pre_norm": True}, "pre_norm = True. It must be false"),
+        ({"pre_norm": True}, "pre_norm = True. It must be false: norms before attention are not read. Choose a model"),
     ],
     ids=str,
 )

@@ -65,7 +65,11 @@ class DebertaV2(Bert):
     fields: Mapping[str, Field] = {
         **model_fields,
         **READ_FIELDS,
-        "conv_kernel_size": Field("0: a convolution after the first layer is not read", lambda value: value == 0),
+        "conv_kernel_size": Field(
+            "0: a convolution after the first layer is not read",
+            lambda value: value == 0,
+            "Choose a model without this convolution.",
+        ),
     }
 
     def parts(self, model: Any) -> ModelParts:

@@ -17,12 +17,16 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 
+SAVE_AGAIN = "Save the model again with save_pretrained."
+
+
 @dataclass(frozen=True)
 class Field:
-    """The allowed values of a field."""
+    """The allowed values of a field, and what a person does about another value."""
 
     explanation: str
     accepts: Callable[[Any], bool]
+    remedy: str = SAVE_AGAIN
 
 
 def whole(lowest: int, highest: int, *, none: bool = False) -> Field:

@@ -245,7 +245,11 @@ class Xmod(XlmRoberta):
     architectures = trained("Xmod")
     model_fields: Mapping[str, Field] = {
         **XlmRoberta.model_fields,
-        "pre_norm": Field("false", lambda value: value is False),
+        "pre_norm": Field(
+            "false: norms before attention are not read",
+            lambda value: value is False,
+            "Choose a model with norms after attention.",
+        ),
         "adapter_reduction_factor": whole(1, MOST),
         "adapter_layer_norm": TRUTH,
         "adapter_reuse_layer_norm": TRUTH,

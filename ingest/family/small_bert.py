@@ -133,7 +133,11 @@ class Albert(Bert):
         **{name: field for name, field in MODEL_FIELDS.items() if name != "classifier_dropout"},
         "embedding_size": whole(1, MOST),
         "num_hidden_groups": whole(1, MOST),
-        "inner_group_num": whole(1, 1),
+        "inner_group_num": Field(
+            "1: several layers in a group are not read",
+            lambda value: type(value) is int and value == 1,
+            "Choose a model with one layer in a group.",
+        ),
         "classifier_dropout_prob": number(0, 1),
     }
     fields: Mapping[str, Field] = {**model_fields, **READ_FIELDS}

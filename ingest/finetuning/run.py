@@ -301,13 +301,14 @@ def run(settings: FinetuningSettings, *, patience: int = PATIENCE, checkpoint: C
     `patience` is as in `Plan`; `checkpoint` is the checkpoint of the settings, if the caller has found it.
     """
     from ingest.encode.loading import check_shapes, find_device
-    from ingest.finetuning.training import check_freeze
+    from ingest.finetuning.training import check_freeze, check_padding
 
     checkpoint = checkpoint or find_checkpoint(settings.model)
     out = Path(settings.out)
     data, drawn = _reviews(settings, out)
     check_length(checkpoint, settings.max_length)
     check_freeze(checkpoint, settings.freeze)
+    check_padding(checkpoint)
     check_shapes(checkpoint)
     device = find_device(settings.device)
     tokenizer = load_tokenizer(checkpoint.folder)

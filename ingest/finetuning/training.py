@@ -32,7 +32,7 @@ from ingest.family import family_of
 from ingest.family.protocol import ModelParts
 from ingest.finetuning.data import Example, training_order
 from ingest.finetuning.settings import PATIENCE
-from ingest.run.checkpoint import Checkpoint
+from ingest.run.checkpoint import Checkpoint, model_config
 from ingest.run.errors import IngestError
 from ingest.run.progress import bar
 
@@ -52,6 +52,24 @@ def load_classifier(checkpoint: Checkpoint, names: list[str], *, freeze: int, se
     )
     freeze_lower(family.parts(model), freeze)
     return model
+
+
+def check_padding(checkpoint: Checkpoint) -> None:
+    """Refuse a model whose padding is no wordpiece: reviews of different lengths are padded into one batch."""
+    config = model_config(checkpoint.config)
+    padding, words = padding_of(config), config.vocab_size
+    if padding is None or padding >= words:
+        says = "no pad_token_id" if padding is None else f"that wordpiece {padding} of {words} pads a text"
+        raise IngestError(
+            f"config.json of {checkpoint.name} says {says}, so reviews cannot be padded. "
+            f"Give pad_token_id the number of the tokenizer's padding or end of a text, below {words}."
+        )
+
+
+def padding_of(config: Any) -> int | None:
+    """The wordpiece that pads a text: the end of a text where the model has no other."""
+    padding: int | None = config.eos_token_id if config.pad_token_id is None else config.pad_token_id
+    return padding
 
 
 def check_freeze(checkpoint: Checkpoint, freeze: int) -> None:
@@ -141,11 +159,12 @@ class ClassifierTrainer(Trainer):
     def __init__(self, model: Any, plan: Plan, *, train: list[Example], held: list[Example]) -> None:
         self._lengths = np.array([len(example["input_ids"]) for example in train])
         config = model.config.to_dict()
-        longest = family_of(config).longest_input(config)
+        longest, padding = family_of(config).longest_input(config), padding_of(model.config)
+        assert padding is not None  # `check_padding` refuses such a model
         super().__init__(
             model,
             arguments(plan, reviews=len(train)),
-            data_collator=Padding(model.config.pad_token_id, longest=longest),
+            data_collator=Padding(padding, longest=longest),
             train_dataset=train,
             eval_dataset=held,
             compute_metrics=accuracy,

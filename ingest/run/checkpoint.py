@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.family import FAMILIES, family_of, find_family
-from ingest.family.protocol import Family
+from ingest.family.protocol import SAVE_AGAIN, Family
 from ingest.run.errors import IngestError, is_unreachable, listed, short
 from ingest.run.files import check_fetched, is_file, is_folder, package_folder, sha256
 from ingest.run.settings import EMBEDDED
@@ -296,7 +296,7 @@ def check_config(name: str, family: Family, config: Mapping[str, Any]) -> None:
     """
     for field, kind in family.fields.items():
         if field in config and not kind.accepts(config[field]):
-            raise field_refused(name, f"{field} = {short(repr(config[field]))}", kind.explanation)
+            raise field_refused(name, f"{field} = {short(repr(config[field]))}", kind.explanation, kind.remedy)
     for field, expected in family.misfits(config).items():
         raise field_refused(name, f"{field} = {short(repr(config.get(field)))}", expected)
     size, heads = family.size(config, "hidden_size"), family.size(config, "num_attention_heads")
@@ -343,11 +343,9 @@ def model_config(config: Mapping[str, Any], **changes: Any) -> Any:
     return getattr(transformers, family.config_class)(**(fields | changes))
 
 
-def field_refused(name: str, value: str, expected: str) -> IngestError:
-    """The error for a field of config.json whose value no model of its family can be built from."""
-    return IngestError(
-        f"config.json of {short(name)} says {value}. It must be {expected}. Save the model again with save_pretrained."
-    )
+def field_refused(name: str, value: str, expected: str, remedy: str = SAVE_AGAIN) -> IngestError:
+    """The error for a field of config.json whose value no model of its family can be built from, or none that is read here."""
+    return IngestError(f"config.json of {short(name)} says {value}. It must be {expected}. {remedy}")
 
 
 def check_folder(folder: Path) -> None:
