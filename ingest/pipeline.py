@@ -38,7 +38,14 @@ from ingest.projections.head_pictures import (
 )
 from ingest.projections.head_view import HeadVectors, has_been_whole
 from ingest.projections.normalizations import normalize_corpus
-from ingest.run.checkpoint import Checkpoint, check_length, held_data, longest_input, settings_checkpoint
+from ingest.run.checkpoint import (
+    Checkpoint,
+    check_length,
+    held_data,
+    held_settings,
+    longest_input,
+    settings_checkpoint,
+)
 from ingest.run.cluster import Cluster, open_cluster
 from ingest.run.errors import IngestError
 from ingest.run.parallel import fits_killed_on_error
@@ -130,8 +137,15 @@ def _planned(writer: Writer, settings: Settings, checkpoint: Checkpoint, data: D
         return prepare_corpus(writer, settings, data, checkpoint, limits=limits, meanwhile=meanwhile)
     held = find_corpus(writer, settings, data, checkpoint, limits)
     if held is None:
-        raise IngestError(f"{settings.store} holds nothing of {data.name} yet. Run `headscape ingest` first.")
+        raise _not_held(settings, data.name)
     return held
+
+
+def _not_held(settings: Settings, name: str) -> IngestError:
+    """The error for pictures of a model or of data that the store lacks; it names the model and data that came last into the store."""
+    last = held_settings(settings.store)
+    held = f"Give {last} for what it holds, or run" if last else "Run"
+    return IngestError(f"{settings.store} holds nothing of {name} yet. {held} `headscape ingest` first.")
 
 
 class Ingest:
@@ -156,7 +170,7 @@ class Ingest:
         stored_before = int(str(attributes.get("sentences", 0)))
         self.held_before = int(str(attributes.get("counted_sentences", stored_before)))
         if settings.stage == "projections" and not self.held_before:
-            raise IngestError(f"{settings.store} holds nothing of {checkpoint.name} yet. Run `headscape ingest` first.")
+            raise _not_held(settings, checkpoint.name)
         # A stored corpus is never made smaller; if its ingest was killed before the pictures, they are finished now.
         smaller = settings.stage == "projections" or self.held_before > corpus.sentences
         every = stored_corpus(writer, corpus.key, self.held_before, limits) if smaller else corpus

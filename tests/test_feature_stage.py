@@ -327,5 +327,7 @@ def test_an_interrupted_ingest_begins_no_more_fits(copy: Path, ingest: Ingest, p
 def test_feature_points_of_another_model_are_refused_where_it_is_not_held(
     copy: Path, ingest: Ingest, odd_model: Path
 ) -> None:
-    with pytest.raises(IngestError, match=r"holds nothing of odd-bert yet\. Run `headscape ingest` first\.$"):
+    with pytest.raises(
+        IngestError, match=r"holds nothing of odd-bert yet\. Give --model=.* or run `headscape ingest` first\.$"
+    ):
         ingest(copy, model=odd_model, stage="projections", **JOINT)

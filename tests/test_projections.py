@@ -13,6 +13,7 @@ from ingest import pipeline
 from ingest.projections.head_pictures import HeadPictures
 from ingest.projections.head_view import HeadView
 from ingest.run.errors import IngestError
+from store import open_corpus
 from store.repository.access import open_repository
 from store.repository.history import history
 from store.verify import verify
@@ -71,9 +72,18 @@ def test_projections_of_an_empty_store_are_refused(complaint: Complaint) -> None
     assert complaint(stage="projections").startswith("There is no store at ")
 
 
-def test_projections_of_a_model_that_is_not_held_are_refused(copy: Path, ingest: Ingest, odd_model: Path) -> None:
-    with pytest.raises(IngestError, match=r"holds nothing of odd-bert yet\. Run `headscape ingest` first\.$"):
+def test_projections_of_what_is_not_held_name_the_model_and_the_data_that_are(
+    copy: Path, ingest: Ingest, odd_model: Path, tiny_model: Path, tmp_path: Path
+) -> None:
+    held = open_corpus(str(copy)).attributes["provenance"]["settings"]["data"]
+    given = f"Give --model={tiny_model} --data={held} for what it holds, or run `headscape ingest` first."
+    with pytest.raises(IngestError) as of_model:
         ingest(copy, model=odd_model, stage="projections")
+    assert str(of_model.value) == f"{copy} holds nothing of odd-bert yet. {given}"
+    (other := tmp_path / "other.txt").write_text("A sentence of other data.\n")
+    with pytest.raises(IngestError) as of_data:
+        ingest(copy, data=other, stage="projections")
+    assert str(of_data.value) == f"{copy} holds nothing of other yet. {given}"
 
 
 def test_projections_add_the_new_view_and_leave_the_rest(

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from ingest.family import FAMILIES, family_of, find_family
 from ingest.family.protocol import SAVE_AGAIN, Family
 from ingest.run.errors import IngestError, is_unreachable, listed, short
-from ingest.run.files import check_fetched, is_file, is_folder, package_folder, sha256
+from ingest.run.files import check_fetched, check_kind, is_file, is_folder, package_folder, sha256
 from ingest.run.settings import EMBEDDED
 from store import Snapshot, StoreError, open_snapshot
 from store.phrases import many, one
@@ -79,6 +80,7 @@ def find_checkpoint(model: str, *, held: Callable[[], Iterable[Checkpoint]] = tu
         return embedded_checkpoint()
     if is_folder(Path(model)):
         return _read_folder(Path(model), name=Path(model).resolve().name, revision=LOCAL)
+    check_kind(Path(model))
     return _hub_checkpoint(model, held)
 
 
@@ -251,6 +253,14 @@ def held_models(url: str) -> list[Checkpoint]:
     snapshot = _published(url)
     models = [] if snapshot is None else [_checkpoint(snapshot, model) for model in _models(snapshot)]
     return [model for model in models if model.revision not in ("", LOCAL, EMBEDDED_PACKAGE)]
+
+
+def held_settings(url: str) -> str:
+    """The flags `--model` and `--data` with which the model that a store finished last was ingested; none for an empty store."""
+    snapshot = _published(url)
+    models = [] if snapshot is None else _models(snapshot)
+    settings = models[-1].get("provenance", {}).get("settings", {}) if models else {}
+    return " ".join(f"--{name}={quote(str(settings[name]))}" for name in ("model", "data") if name in settings)
 
 
 def held_token_sets(url: str, checkpoint: Checkpoint, data_identity: str) -> set[str]:

@@ -71,6 +71,15 @@ def is_folder(path: Path) -> bool:
     return False
 
 
+def check_kind(path: Path) -> None:
+    """Refuse what is neither a file nor a folder: a link to nothing, a pipe, a device. A name that is not there passes."""
+    if is_file(path) or is_folder(path) or not os.path.lexists(path):
+        return
+    if path.is_symlink() and not os.path.exists(path):
+        raise IngestError(f"{short(path)} is a link to a place where nothing is. Give a path that exists.")
+    raise IngestError(f"{short(path)} is a pipe or a device, which is read once. Save its content, and give that file.")
+
+
 def package_folder(package: str) -> Path:
     """The folder of an installed package; the package itself is not imported."""
     spec = find_spec(package)

@@ -18,6 +18,7 @@ from ingest.run.files import (
     GAP_TABLE,
     PLAIN,
     TREEBANKS,
+    check_kind,
     is_file,
     is_folder,
     is_named_as_data,
@@ -234,6 +235,7 @@ def _local_data(data: str, split: str | None) -> Data | None:
     files = [path] if is_file(path) else files_of_pattern(data)
     if files:
         return Data(_name_of_pattern(path), data, shards_identity(files), shards_form(files))
+    check_kind(path)
     if is_named_as_data(path) or path.is_absolute():
         raise IngestError(
             f"There is no data file {short(data)}. Give --data=<csv, tsv, parquet, json, jsonl, txt, conllu, conllx, conll10 or conll file>, "
