@@ -83,6 +83,16 @@ def test_a_column_that_cannot_be_categories_is_left_out_with_a_sentence(
     )
 
 
+def test_reviews_without_text_as_in_files_without_that_column_are_counted(
+    ingest: Ingest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (films := tmp_path / "films").mkdir()
+    pq.write_table(pa.table({"text": ["A film.", "", None]}), films / "train-0.parquet")
+    pq.write_table(pa.table({"body": ["A sad one.", "A dull one."]}), films / "train-1.parquet")
+    assert store.open_corpus(ingest(tmp_path / "store", data=films)).n_sentences == 1
+    assert "4 of 5 reviews of films without text in the column 'text': left out.\n" in capsys.readouterr().out
+
+
 def test_text_of_ten_thousand_words_is_cut_and_counted(ingest: Ingest, tmp_path: Path) -> None:
     (tmp_path / "long.txt").write_text("film " * 10_000 + "\nA sad one.\n")
     corpus = store.open_corpus(ingest(tmp_path / "store", data=tmp_path / "long.txt"))

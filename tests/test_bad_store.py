@@ -13,7 +13,7 @@ import pytest
 import store
 from store.__main__ import main
 from store.repository.access import local_path, open_repository
-from store.repository.errors import SchemaMismatch, StoreError, StoreIncomplete
+from store.repository.errors import SchemaMismatch, StoreCorrupt, StoreError, StoreIncomplete
 from store.repository.writer import _removed_if_refused, open_writer
 from store.schema import SCHEMA_VERSION
 
@@ -46,6 +46,13 @@ def test_a_folder_that_is_no_store_is_refused_and_left_alone(tmp_path: Path, com
     (tmp_path / "store" / "letter.txt").write_text("dear")
     assert "exists and is not a store" in complaint()
     assert [file.name for file in (tmp_path / "store").iterdir()] == ["letter.txt"]
+
+
+def test_a_store_that_lost_its_chunks_is_damaged(tiny_store: str, tmp_path: Path) -> None:
+    place = shutil.copytree(tiny_store, tmp_path / "store")
+    shutil.rmtree(place / "chunks")
+    with pytest.raises(StoreCorrupt, match=r"the folder chunks is missing\. Run `headscape verify` to list all"):
+        store.open_corpus(str(place))
 
 
 def test_the_folder_one_is_in_is_refused_if_it_is_no_store(

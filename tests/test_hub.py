@@ -42,6 +42,7 @@ ASKED: Mapping[str, tuple[str, dict[str, object]]] = {
     "first": ("films/one", {"first": 7}),
     "large": ("films/large", {"fewest": 30}),
     "main": ("films/one@main", {}),
+    "uneven": ("films/uneven", {"first": 30}),
     "script": ("films/script", {}),
     "gated": ("films/gated", {}),
     "missing": ("films/missing", {}),
@@ -101,11 +102,14 @@ def asked(home: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Answers
     """Answers with a hub, and the paths that a second process with the same data sets asks the hub for."""
     folder = tmp_path_factory.mktemp("hub") / "films"
     write_glue(folder / "glue")
-    for name in ("one", "script", "gated", "large"):
+    for name in ("one", "script", "gated", "large", "uneven"):
         (folder / name).mkdir()
     (folder / "large" / "README.md").write_text(LARGE_CARD)
     (folder / "large" / "train.jsonl").write_text("".join(f'{{"text": "large {row}."}}\n' for row in range(200)))
     (folder / "one" / "train.jsonl").write_text("".join(f'{{"text": "one {row}."}}\n' for row in range(50)))
+    for number, stars in enumerate(("1", '"one"')):
+        rows = "".join(f'{{"text": "uneven {row}.", "stars": {stars}}}\n' for row in range(20))
+        (folder / "uneven" / f"train-{number}.jsonl").write_text(rows)
     (folder / "script" / "script.py").write_text("raise SystemExit\n")
     with serving_hub(folder.parent) as (address, paths):
         answers = ask(home, list(ASKED), HF_ENDPOINT=address, HF_HUB_OFFLINE="0")
@@ -157,6 +161,11 @@ def test_a_configuration_a_split_or_the_first_rows_are_read(name: str, asked: tu
         (
             "other config",
             "films/glue has no configuration 'xyz': cola, sst2. Give --data=films/glue:cola, or another of these.",
+        ),
+        (
+            "uneven",
+            "Later rows of films/uneven have columns of other types than its first rows. Save it as a file of one type "
+            "for each column, and give --data=<that file>.",
         ),
         (
             "script",

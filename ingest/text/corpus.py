@@ -126,6 +126,9 @@ def prepare_corpus(
         reviews = read().numbered_as(label_names(group))
         if reviews.columns.left_out:
             say(reviews.columns.complaint(short(data.name)))
+        if empty := reviews.without_text:
+            whole = f"{many(len(reviews), 'review')} of {short(data.name)}"
+            say(f"{empty:,} of {whole} without text in the column {short(reviews.text)!r}: left out.")
         splitter = str(identity["splitter"])
         sentences, tokenizer = _read_sentences(settings, data, checkpoint, budget, reviews, splitter, meanwhile, limits)
         check_prefix(group, sentences, data.name)

@@ -292,6 +292,11 @@ def cannot_load(data: HubData, error: Exception, *, missing: bool = False) -> In
         )
     if names & {"DataFilesNotFoundError", "EmptyDatasetError"}:
         return IngestError(f"{name} has no file that `datasets` can read. Download it and give --data=<file>.")
+    if any(isinstance(cause, pa.ArrowException) for cause in raised):
+        return IngestError(
+            f"Later rows of {name} have columns of other types than its first rows. Save it as a file of one type "
+            "for each column, and give --data=<that file>."
+        )
     if not missing:
         return IngestError(
             f"{name} cannot be loaded from the hub ({type(error).__name__}). Try again, or download it and give --data=<file>."

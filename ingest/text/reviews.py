@@ -154,6 +154,12 @@ class Reviews:
             yield self[document].text
 
     @property
+    def without_text(self) -> int:
+        """Number of reviews whose text is empty or missing, as where a file of a folder lacks the column of the text."""
+        lengths = pc.binary_length(self.table.plain_column(self.text))
+        return len(self) - int(pc.sum(pc.fill_null(pc.greater(lengths, 0), False)).as_py() or 0)
+
+    @property
     def label_names(self) -> list[str]:
         """Names of the labels by their numbers; empty where the data has none."""
         return self.labels.names if self.labels else []

@@ -254,8 +254,11 @@ class Fingerprints:
             yield f"{path} holds other bytes than were written."
 
     def first_replaced(self) -> str | None:
-        """A finding on a chunk file with sound bytes of another; else None. Files are checked again from time to time."""
-        names, now = (self._store / FOLDER).stat().st_mtime_ns, time.monotonic()
+        """A finding on a chunk file with sound bytes of another, or on a lost folder; else None. Files are checked again from time to time."""
+        try:
+            names, now = (self._store / FOLDER).stat().st_mtime_ns, time.monotonic()
+        except FileNotFoundError:
+            return f"the folder {FOLDER} is missing."
         if now - self._looked < (SOON if names != self._names else PAUSE):
             return None
         found = next(self.replaced(), None)
