@@ -138,9 +138,10 @@ class Words:
     def check_governors(self, stage: str, title: str) -> None:
         """Raise NotIngested for a stage that needs governors, where no word has a governor."""
         if stage in OF_GOVERNORS and not len(self.dependencies.source):
+            parsed = self.kind == "gold" or any(self.names("relation"))
             other = (
-                "Give other data."
-                if self.kind == "gold"
+                "Give data with sentences of two words or more."
+                if parsed
                 else "Run `headscape ingest --annotate=<spaCy pipeline with a parser>`."
             )
             raise NotIngested(f"{title}: no word has a governor in the {self.source}.", other)

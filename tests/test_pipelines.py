@@ -76,3 +76,12 @@ def test_without_a_parser_there_are_no_relations_and_it_is_said_once(
         assert missing.value.remedy == "Run `headscape ingest --annotate=<spaCy pipeline with a parser>`."
     ingest(Path(place), annotate=package, sentences=8)
     assert told not in capsys.readouterr().out
+
+
+def test_sentences_of_one_word_have_no_relations_and_no_parser_gives_any(ingest: Ingest, tmp_path: Path) -> None:
+    rows = [f"1\t{word}\t{word}\tNOUN\t_\t_\t0\troot\t_\t_\n" for word in ("film", "actor", "scene")]
+    (tmp_path / "words.conllu").write_text("\n".join(rows) + "\n")
+    corpus = store.open_corpus(ingest(tmp_path / "store", data=tmp_path / "words.conllu", annotate="auto"))
+    with pytest.raises(NotIngested) as missing:
+        _ = corpus.relations
+    assert missing.value.remedy == "Give data with sentences of two words or more."
