@@ -127,6 +127,12 @@ def test_what_one_token_gets_and_what_all_others_get_sum_to_100_per_cent(bank_st
     assert "[CLS] gets 39% of all attention, but only 9% of what arrives; the rest gets 61% and 91%." in words
 
 
+def test_shares_of_attention_say_what_they_are_means_over(corpus: Corpus) -> None:
+    """Shares by role on the same page are means over words, where a long sentence counts more."""
+    finding = where_attention_goes(read_attention(corpus, LinkState()))[1]
+    assert "%. Means over all tokens of a sentence, then over sentences." in "".join(texts(finding))
+
+
 @pytest.mark.parametrize(("lowest", "is_exception"), [(0.5, True), (0.94051, False), (0.95, False)])
 def test_a_sentence_is_an_exception_where_its_written_mean_is_below_that_of_all(
     lowest: float, is_exception: bool

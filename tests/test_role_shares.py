@@ -95,7 +95,8 @@ def test_every_cell_of_the_grid_has_a_bar_of_the_whole_width_and_says_what_its_h
 
 def test_overview_says_how_much_is_explained_and_how_many_heads_have_a_role() -> None:
     text = text_of(what_heads_do(LinkState(), SHARES))
-    assert "Rules explain 80% of all attention, 20% is not explained" in text
+    assert "Rules explain 80% of the attention of words and marks, 20% is not explained" in text
+    assert "Means over the words and marks of 12 sentences." in text
     assert "explain 70%, where even attention would explain 50%" in text
     assert "1 of 2 heads have a role that a test finds" in text
 

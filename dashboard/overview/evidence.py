@@ -45,6 +45,8 @@ _NORMS = defined(
     "What arrives: each weight multiplied by the value norm of its key. Means over the heads of a layer and all sentences; every "
     "sentence has the same weight.",
 )
+#: How the shares are means: unlike shares by role, in which each word counts the same, so that long sentences count more.
+_MEANS = "Means over all tokens of a sentence, then over sentences."
 #: Fewest and most tokens of an example, [CLS] and [SEP] included: enough for a sentence, few enough to read at a glance.
 FEWEST_TOKENS, MOST_TOKENS = 7, 12
 #: A head attends to sinks where they get more than this share of its attention.
@@ -164,7 +166,7 @@ def _finding(shown: WhereAttentionGoes) -> html.P:
                     term("norm", "what arrives"),
                 ]
             ),
-            f"; the rest gets {100 - weight:.0f}% and {100 - norm:.0f}%.",
+            f"; the rest gets {100 - weight:.0f}% and {100 - norm:.0f}%. {_MEANS}",
             further(
                 " Each head: ",
                 dcc.Link("Statistics", href=shown.href),

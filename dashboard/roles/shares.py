@@ -319,10 +319,10 @@ def what_heads_do(state: LinkState, shown: RoleShares) -> list[object]:
         html.P(
             [
                 html.Strong(
-                    f"Rules explain {100 - unexplained:.0f}% of all attention, {unexplained:.0f}% is not explained"
+                    f"Rules explain {100 - unexplained:.0f}% of the attention of words and marks, {unexplained:.0f}% is not explained"
                 ),
                 f": {parts}. Between words they explain {100 * shown.between_words:.0f}%, where even attention would "
-                f"explain {100 * shown.even:.0f}%.",
+                f"explain {100 * shown.even:.0f}%. Means over the words and marks of {many(shown.judged, 'sentence')}.",
             ]
         ),
         _kinds_legend(),
