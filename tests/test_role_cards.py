@@ -93,6 +93,13 @@ def test_a_card_opens_the_tab_role_of_its_head(roles_store: str) -> None:
     assert "/head?layer=1&head=0&tab=role" in {getattr(each, "href", "") for each in components(cards)}
 
 
+def test_the_share_on_the_card_of_a_sink_says_that_it_is_a_mean_over_sentences(roles_store: str) -> None:
+    """The tab that the card opens has the mean over words, where a long sentence counts more."""
+    context = resolve(ServedStore(roles_store), "/", "")
+    cards = draw_cards(context.corpus, context.state, {RoleHead(SINK, 1, 0, 0, 0.79): Markup(tree=[])})
+    assert "79% of its attention goes there, mean over sentences." in str(cards)
+
+
 def test_a_store_without_roles_has_cards_of_labels(bank_store: str) -> None:
     context = resolve(ServedStore(bank_store), "/", "")
     assert heads_of_cards(context.corpus) == []

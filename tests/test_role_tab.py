@@ -127,6 +127,16 @@ def test_a_role_that_is_not_tested_says_so(corpus: Corpus) -> None:
     assert texts(draw_role_panel(shown)).count("not tested") == len(untested) > 0
 
 
+def test_the_shares_say_what_they_are_means_over_and_how_wide_100_per_cent_is(corpus: Corpus) -> None:
+    judged = corpus.rules.attrs["judged_sentences"]
+    said = f"Means over the words and marks of {judged} sentences that no rule was fitted on. A bar as wide as its column is 100%."
+    assert said in texts(draw_role_panel(panel(corpus)))
+
+
+def test_the_columns_of_distances_say_their_scale(roles_client: FlaskClient) -> None:
+    assert "The highest column is the largest share." in shown(roles_client, "beside", "/head", f"{ON_HEAD}&tab=role")
+
+
 def test_the_tab_links_to_each_of_its_lower_parts(roles_client: FlaskClient) -> None:
     tab = shown(roles_client, "beside", "/head", f"{ON_HEAD}&tab=role")
     for part in SECTIONS:

@@ -67,6 +67,7 @@ _SHARE = (
     "Share of all attention of words that goes where the role says and that the role explains, on sentences that it was not fitted on. "
     "The shares of all roles and what is not explained sum to 100%; roles below 2% are one row."
 )
+_BASE = "Means over the words and marks of {}. A bar as wide as its column is 100%."
 _TEST = (
     "How much more attention the words that the role names get than an average word: 1 is chance. One-sided t test over sentences "
     "of whether it is above the threshold; 5% false discoveries among all heads and roles (Benjamini and Hochberg 1995; Pande et "
@@ -90,7 +91,7 @@ _IOU = (
 )
 _DISTANCES = (
     "Share of the attention of all queries by distance in tokens, back on the left and ahead on the right; mean over sentences. "
-    "The bins double in width: 1, 2, 3 to 4, 5 to 8, 9 or more."
+    "The bins double in width: 1, 2, 3 to 4, 5 to 8, 9 or more. The highest column is the largest share."
 )
 _WEIGHTS = "Weights in the score before the softmax: + attracts, − repels. In the order in which rules were chosen."
 _VARIANCE = defined(
@@ -254,7 +255,7 @@ def draw_role_panel(shown: RolePanel) -> list[object]:
         *_agreement(shown),
         _contents(state),
         html.Div([html.H2("Shares of its attention"), _threshold(state)], className="role-heading"),
-        _shares(shown),
+        *_shares(shown),
         *_smaller(shown),
         file_links(shown.files, "Roles", f"roles/{of_head}", {"threshold": state.threshold}),
         html.Div(html.H2("How well rules predict it"), className="role-heading"),
@@ -294,7 +295,7 @@ def draw_roles(shown: RolePanel) -> list[object]:
         html.P(beyond_chance((*shown.shares, *shown.smaller), shown.state.threshold)),
         *_agreement(shown),
         html.H2("Shares of its attention"),
-        _shares(shown),
+        *_shares(shown),
         *_smaller(shown),
         html.H2("How well rules predict it"),
         _scores(shown),
@@ -329,7 +330,7 @@ def _threshold(state: LinkState) -> html.Div:
     return choice("threshold", "Threshold of the test", options, state.threshold, 130)
 
 
-def _shares(shown: RolePanel) -> html.Table:
+def _shares(shown: RolePanel) -> list[object]:
     titles = {
         "role": "",
         "share": f"{_SHARE}{shown.sight}",
@@ -340,7 +341,8 @@ def _shares(shown: RolePanel) -> html.Table:
         for title, about in titles.items()
     ]
     rows = [_share_row(role, shown.state.threshold) for role in shown.shares]
-    return html.Table([html.Thead(html.Tr(head)), html.Tbody(rows)], className="rows bars roles")
+    table = html.Table([html.Thead(html.Tr(head)), html.Tbody(rows)], className="rows bars roles")
+    return [html.P(_BASE.format(shown.judged), className="caption"), table]
 
 
 def _smaller(shown: RolePanel) -> list[object]:
