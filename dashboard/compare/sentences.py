@@ -352,7 +352,7 @@ def _sentence(state: LinkState, two: ModelPair) -> list[object]:
         *_drawn(two, state, weights, sentence),
         html.P(
             [
-                f"Sentence {state.sentence:,} of {two.sentences:,}, ",
+                f"Sentence {state.sentence:,} of {two.sentences:,} (counted from 0), ",
                 *([html.Bdi(sentence.label), ", "] if sentence.label else []),
                 f"{many(len(sentence.wordpieces), 'token')}; one colour scale. {_mean_divergence(weights, window)} ",
                 html.A(_all(window), href=file_href(data_link(two.own), where, _first(window)), download=""),

@@ -331,7 +331,7 @@ def _title(corpus: Corpus, state: LinkState, *, unstored: bool) -> list[object]:
     among = first_of(corpus, "sentence") if has_part(corpus) else f"{corpus.n_sentences:,}"
     if unstored:
         among = all_of(corpus, "sentence")
-    return [f"Sentence {state.sentence:,} of {among}", *([", ", html.Bdi(label)] if label else [])]
+    return [f"Sentence {state.sentence:,} of {among} (counted from 0)", *([", ", html.Bdi(label)] if label else [])]
 
 
 def _text(shown: ShownSentence) -> list[object]:
