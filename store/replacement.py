@@ -24,7 +24,7 @@ SENTENCES = 100
 LONGEST = 1_024
 #: Name of a replacement -> what the heads then attend to, in words.
 INSTEAD: Mapping[str, str] = {
-    "off": "nothing: it is off",
+    "off": "add nothing (switched off)",
     "even": "attend evenly to all tokens",
     "mean": "attend as on average",
     "rule": "attend as rules predict",

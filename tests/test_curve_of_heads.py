@@ -9,10 +9,11 @@ from flask.testing import FlaskClient
 import headscape
 from dashboard.app import create_app
 from dashboard.sentence.curve import SHARES, Curve, CurvePoint, curve_dataset, curve_table, known_orders, measure_curves
-from dashboard.sentence.over_corpus import curve_figure
+from dashboard.sentence.over_corpus import curve_figure, curve_panel
 from dashboard.sentence.replace import main, replace_heads, replace_more
 from dashboard.ui.files import Provenance
 from dashboard.web.errors import ReaderLeft
+from dashboard.web.state import LinkState
 from store import Corpus, open_corpus, open_snapshot
 from store.phrases import PROVENANCE
 from store.replacement import ordered_heads
@@ -78,6 +79,12 @@ def test_a_curve_ends_where_nobody_waits() -> None:
 
     with pytest.raises(ReaderLeft):
         measure_curves({"random": [(0, 0)]}, ["off"], measure, leave)
+
+
+def test_a_curve_of_heads_that_are_off_is_offered_in_words_that_end_the_sentence() -> None:
+    offered = str(curve_panel(LinkState(page="sentence"), None, has_rules=True))
+    assert "Draw, where heads: " in offered
+    assert "add nothing (switched off)" in offered
 
 
 def test_an_order_that_the_store_cannot_give_is_said(corpus: Corpus) -> None:
