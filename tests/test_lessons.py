@@ -80,6 +80,15 @@ def test_the_lesson_of_the_capybara_marks_the_pairs_of_its_two_words(few_store: 
     assert "&marks=brown-capybara" in lesson.links[0][1]
 
 
+def test_the_lesson_of_it_asks_for_the_choice_that_ranks_the_heads(few_store: str) -> None:
+    """A click on a key alone selects the key in place of the query, and ranks nothing."""
+    (lesson,) = (lesson for lesson in lessons(few_store) if lesson.title == "What “it” looks at")
+    assert (
+        "Click “it” on the left, then choose “animal” as Key under “Which heads link these two words?”:"
+        in lesson.look_for
+    )
+
+
 def test_a_lesson_shows_its_sentence_whatever_other_pages_showed(served: ServedStore) -> None:
     left = "text=Hello+there&second=Bye&queries=3&show=matrix&without=1-1&hide=1&rollout=1&mean=heads&layer=1&tag=mine"
     shown, plain = (read(resolve(served, "lessons", query)) for query in (left, ""))

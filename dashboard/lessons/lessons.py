@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from dashboard.relations.data import BestHead, known_relations
 from dashboard.relations.found_words import PRONOUN
+from dashboard.sentence.heads import RANKING
 from dashboard.statistics.heads import kinds_of, mean_divergence, special_statistic
 from dashboard.ui.text import in_brackets, spell
 from dashboard.web.state import LinkState
@@ -99,7 +100,7 @@ def _typed(state: LinkState, *, is_causal: bool) -> Iterator[Lesson]:
     changed = "" if is_causal else " Type “wide” in place of “tired”: does the order change?"
     yield Lesson(
         "What “it” looks at",
-        f"Select “it”, then “animal”: a table ranks every head by the weight from one to the other.{changed}",
+        f"Click “it” on the left, then choose “animal” as Key under “{RANKING}”: a table ranks every head by the weight.{changed}",
         [("The sentence", sentence.with_(text=PRONOUN, words="1").href)],
     )
     yield Lesson(

@@ -33,6 +33,7 @@ from store.schema.model import head_name
 _BOX = "scroll ranking"
 #: Number of listed heads.
 LISTED = 12
+RANKING = "Which heads link these two words?"
 EMPTY = "Click a line or a cell, or choose a key of the selected query, to rank the heads by its weight."
 #: Labels of heads that say something of a sentence: sinks and broad attention look the same in every one.
 TELLING = ("previous", "next", "punctuation", "self")
@@ -82,7 +83,7 @@ def ranking_panel(shown: ShownSentence) -> list[object]:
     is_off, empty = shown.selected_query is None, html.P(EMPTY, className="caption of-pair")
     choices = [_key_choice(shown, pair and pair[1], disabled=is_off), _clear(disabled=is_off)]
     return [
-        html.H2("Which heads link these two words?"),
+        html.H2(RANKING),
         html.Div(choices, className="controls"),
         *(_ranking(shown, *pair) if pair else [empty, _table([], shown.shares)]),
     ]
@@ -119,7 +120,7 @@ def _table(rows: list[html.Tr], shares: RoleShares | None) -> html.Div:
     columns = ("head", *role_titles(shares), *numbers)
     look = "rows even with-role" if shares else "rows even"
     table = html.Table([heading(columns, numbers), html.Tbody(rows)], className=look)
-    return scrolling(table, "Which heads link these two words?", _BOX)
+    return scrolling(table, RANKING, _BOX)
 
 
 def _key_choice(shown: ShownSentence, key: int | None, *, disabled: bool) -> dmc.Select:
