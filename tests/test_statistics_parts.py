@@ -142,7 +142,7 @@ def test_where_another_statistic_is_shown_the_one_with_most_difference_is_a_link
     line = next(
         part
         for part in parts(page_of(served_store, query))
-        if "The statistic in which heads differ most: " in children(part)
+        if "By default, the page shows the statistic in which heads differ most: " in children(part)
     )
     assert any(isinstance(part, dcc.Link) for part in line.children) == linked
 

@@ -103,7 +103,12 @@ def most_varying(state: LinkState, shown: str, spread: Mapping[str, float]) -> h
     name = title if shown == most else dcc.Link(title, href=state.with_(statistic=None).href)
     about = f"{_SPREAD} {', '.join(f'{STATISTICS[statistic].title} {share:.2f}' for statistic, share in first)}. {_NUMBERING}"
     return html.P(
-        ["The statistic in which heads differ most: ", name, ".", info("the difference between heads", about)],
+        [
+            "By default, the page shows the statistic in which heads differ most: ",
+            name,
+            ".",
+            info("the difference between heads", about),
+        ],
         className="caption",
     )
 
