@@ -128,6 +128,6 @@ def test_cards_are_the_first_part_of_the_page(roles_store: str) -> None:
 def test_the_page_says_which_lines_of_the_cards_are_coloured(roles_store: str) -> None:
     page = str(draw(replace(read(resolve(ServedStore(roles_store), "/", "")), by_role=True)).above)
     assert (
-        "Lines run from each token to those that it attends to. Lines that follow the role are coloured, others are grey."
-        in page
+        "Lines run from each token to those that it attends to. Lines of the role are coloured, others grey; "
+        "the named pair has the text's colour." in page
     )

@@ -371,10 +371,10 @@ def _examples(shown: OverviewPage) -> list[object]:
     """The clearest heads; nothing where no head has a role or a label."""
     if shown.cards is None:
         return []
-    lines = html.P(
-        f"Lines run from each token to those that it attends to.{' Lines that follow the role are coloured, others are grey.' if shown.by_role else ''}",
-        className="caption",
+    of_role = (
+        " Lines of the role are coloured, others grey; the named pair has the text's colour." if shown.by_role else ""
     )
+    lines = html.P(f"Lines run from each token to those that it attends to.{of_role}", className="caption")
     dots = html.P(
         [
             term("picture", "Dots"),
