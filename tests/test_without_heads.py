@@ -208,6 +208,17 @@ def test_every_cell_is_a_link_to_its_head_that_says_its_change() -> None:
 
 
 @pytest.mark.parametrize(
+    ("largest", "others"),
+    [(0.3, ["300", "200", "100"]), (0.03, ["30.0", "20.0", "10.0"]), (0.003, ["3.00", "2.00", "1.00"])],
+)
+def test_small_changes_have_the_decimals_by_which_they_differ(largest: float, others: list[str]) -> None:
+    every = drawn().divergence
+    drawn_parts = components(draw_change(drawn(divergence=every * (largest / every.max()))))
+    cells = [texts(each) for each in drawn_parts if "--share" in getattr(each, "style", {})]
+    assert cells[7:10] == [*others]
+
+
+@pytest.mark.parametrize(
     ("instead", "said"),
     [("rule", "L1 H2 attends as its rules predict"), ("even", "L1 H2 attends evenly to all tokens")],
 )

@@ -386,10 +386,18 @@ def _cell(shown: ShownChange, layer: int, head: int) -> html.Td:
         text, says = shown.change.instead, f"{name} {_SAID[shown.change.instead]}"
     elif shown.change.is_later(layer, head):
         share = changed / (shown.divergence[shown.most_changed[0]] or 1)
-        text, says = f"{1000 * changed:.0f}", f"{name} changes by {1000 * changed:.1f} thousandths of a nat"
+        digits = _decimals(shown)
+        text = f"{1000 * changed:.{digits}f}"
+        says = f"{name} changes by {1000 * changed:.{max(digits, 1)}f} thousandths of a nat"
     named: Any = {"aria-label": says, FOLLOWED: ""}
     link = html.A(html.Span(text), href=_href(shown.state, layer, head), title=says, **named)
     return html.Td(link, style={"--share": f"{100 * share:.0f}%"})
+
+
+def _decimals(shown: ShownChange) -> int:
+    """Decimals of the changes in thousandths of a nat: the largest has three digits, so that small changes differ."""
+    largest = 1000 * float(shown.divergence[shown.most_changed[0]])
+    return 0 if largest >= 100 else 1 if largest >= 10 else 2
 
 
 def _pairs(shown: ShownChange) -> list[Any]:
