@@ -114,6 +114,23 @@ def test_the_area_of_a_dot_grows_with_its_number(corpus: Corpus) -> None:
     assert sizes.tolist() == [SIZES[0]] * 2 + [SIZES[1]] * 2
 
 
+@pytest.mark.parametrize(
+    ("across", "up", "overlap"),
+    [
+        ("to_sink", "explained", True),
+        ("share_sinks", "share_position", False),
+        ("explained", "explained", False),
+        ("layer", "explained", False),
+    ],
+)
+def test_a_hover_over_shares_that_are_no_parts_of_one_whole_says_so(
+    corpus: Corpus, across: str, up: str, overlap: bool
+) -> None:
+    figure = scatter_figure(read_scatter(corpus, LinkState(across=across, up=up)))
+    texts = [text for trace in figure.data for text in trace.text]
+    assert {"; these shares overlap" in text for text in texts} == {overlap}
+
+
 def test_heads_without_a_role_are_their_own_group(corpus: Corpus) -> None:
     figure = scatter_figure(read_scatter(corpus, LinkState()))
     groups = {trace.name: len(trace.x) for trace in figure.data}

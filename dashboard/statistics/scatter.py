@@ -384,5 +384,13 @@ def _dots(shown: HeadScatter, group: DotGroup) -> Any:
 
 def _hover(shown: HeadScatter, head: tuple[int, ...]) -> str:
     scores = [shown.x, shown.y, *(score for score in (shown.hue, shown.area) if score is not None)]
-    numbers = ", ".join(dict.fromkeys(score.written(head) for score in scores))
+    numbers = ", ".join(dict.fromkeys(score.written(head) for score in scores)) + _overlap(shown)
     return f"{numbers}<br>{summary(shown.shares, *head)}" if shown.shares else numbers
+
+
+def _overlap(shown: HeadScatter) -> str:
+    """A remark where shares are no parts of one whole, so that their sum may be above 100%; the kinds of roles are such parts."""
+    drawn = {shown.across: shown.x, shown.up: shown.y, shown.tint: shown.hue, shown.sized: shown.area}
+    shares = [name for name, score in drawn.items() if score is not None and score.unit == "share"]
+    parts = all(name.startswith(_SHARE_OF) for name in shares)
+    return "" if len(shares) < 2 or parts else "; these shares overlap"
