@@ -145,11 +145,8 @@ def _words(of: RoleHead, special: Term) -> tuple[object, str]:
     if of.share is None:
         return does, f"{of.bias:.0f} times an average word's attention."
     before, name, after = does.partition(NAMED[0])
-    return [
-        before,
-        term("special", name, special),
-        after,
-    ], f"{100 * of.share:.0f}% of its attention goes there, mean over sentences."
+    named = [before, term("special", name, special), after]
+    return named, f"{100 * of.share:.0f}% of its attention goes there, mean over sentences."
 
 
 def _sentence(corpus: Corpus, state: LinkState, of: RoleHead, example: RoleExample | None) -> Component:
