@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from icechunk import IcechunkError
 
 import store
 from store.__main__ import main
-from store.repository.access import local_path, open_repository
+from store.repository.access import first_line, local_path, open_repository
 from store.repository.errors import SchemaMismatch, StoreCorrupt, StoreError, StoreIncomplete
 from store.repository.writer import _removed_if_refused, open_writer
 from store.schema import SCHEMA_VERSION
@@ -53,6 +54,19 @@ def test_a_store_that_lost_its_chunks_is_damaged(tiny_store: str, tmp_path: Path
     shutil.rmtree(place / "chunks")
     with pytest.raises(StoreCorrupt, match=r"the folder chunks is missing\. Run `headscape verify` to list all"):
         store.open_corpus(str(place))
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("  x object store error\n  | \n  | context:", "object store error"),
+        ("  × [Errno 28] No space left\n  │ context", "[Errno 28] No space left"),
+        ("\n/tmp/store is gone", "/tmp/store is gone"),
+        ("", "IcechunkError"),
+    ],
+)
+def test_an_error_of_the_storage_is_told_without_its_frame(text: str, line: str) -> None:
+    assert first_line(IcechunkError(text)) == line
 
 
 def test_the_folder_one_is_in_is_refused_if_it_is_no_store(

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.points.similar import AtOnce, Point, cosines, largest_first, logits
+from dashboard.points.similar import AtOnce, Point, cosines, highest_scores, logits
 from store import Corpus
 from store.schema.model import ROLES
 
@@ -53,7 +53,7 @@ def test_the_ten_nearest_have_the_ten_largest_of_all_scores(tiny_corpus: Corpus,
     own = vectors_of(tiny_corpus, point, point.role)[point.token]
     others = vectors_of(tiny_corpus, point, ROLES[1 - ROLES.index(point.role)])
     scores = others @ own
-    found = largest_first(logits(tiny_corpus, point, tiny_corpus.n_tokens, at_once), 10)
+    found = highest_scores(logits(tiny_corpus, point, tiny_corpus.n_tokens, at_once), 10)
     np.testing.assert_allclose(scores[found], np.sort(scores)[::-1][:10], rtol=1e-4, atol=1e-5)
     assert len(set(found.tolist())) == 10
 
@@ -62,4 +62,4 @@ def test_the_ten_nearest_have_the_ten_largest_of_all_scores(tiny_corpus: Corpus,
 @given(scores=st.lists(st.integers(-3, 3), min_size=1, max_size=30), count=st.integers(1, 40))
 def test_equal_scores_stay_in_their_order(scores: list[int], count: int) -> None:
     expected = sorted(range(len(scores)), key=lambda token: -scores[token])[:count]
-    assert largest_first(np.array(scores, np.float32), count).tolist() == expected
+    assert highest_scores(np.array(scores, np.float32), count).tolist() == expected

@@ -14,7 +14,7 @@ from dashboard.notes.listing import note_panel
 from dashboard.notes.target import TokenTarget
 from dashboard.points.picture import NEAR, marks
 from dashboard.points.shown import ShownPoints
-from dashboard.points.similar import SEARCHED, FoundToken, Point, groups_table, largest_first, linked_pieces, logits
+from dashboard.points.similar import SEARCHED, FoundToken, Point, groups_table, highest_scores, linked_pieces, logits
 from dashboard.ui.controls import number
 from dashboard.ui.markup import heading
 from dashboard.ui.text import decimal
@@ -224,7 +224,7 @@ def _best(scores: Floats, pieces: NDArray[np.integer], count: int) -> NDArray[np
     """Tokens with the largest scores, the largest first; at most `OF_ONE_PIECE` tokens of one wordpiece."""
     looked = CANDIDATES * max(1, count)
     while True:
-        order = largest_first(scores, looked)
+        order = highest_scores(scores, looked)
         best = order[_earlier(pieces[order]) < OF_ONE_PIECE][:count]
         if len(best) == count or looked >= len(scores):
             return best

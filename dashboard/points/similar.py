@@ -286,7 +286,7 @@ def cosines(corpus: Corpus, point: Point, tokens: int, at_once: AtOnce = AT_ONCE
     return _scan(corpus, others, score, tokens, at_once)
 
 
-def largest_first(scores: Floats, count: int) -> NDArray[np.int64]:
+def highest_scores(scores: Floats, count: int) -> NDArray[np.int64]:
     """Indices of the `count` largest scores, the largest first, equal ones in order; sorting all took most of a request."""
     if count >= len(scores):
         return np.argsort(-scores, kind="stable")
@@ -353,7 +353,7 @@ def similar_tokens(corpus: Corpus, point: Point, most: int = SEARCHED) -> Simila
     scores = cosines(corpus, point, searched)
     if point.token < searched:
         scores[point.token] = -np.inf
-    order = largest_first(scores, min(SUMMARIZED, searched - 1))
+    order = highest_scores(scores, min(SUMMARIZED, searched - 1))
     return Similar(order, scores[order], searched)
 
 

@@ -96,7 +96,7 @@ def tests_at(corpus: Corpus, threshold: str) -> xr.Dataset:
 
 def what_it_does(shares: Mapping[str, float]) -> str:
     """The largest roles of a head as a predicate: `attends to the next token (81%) and to the token itself (9%); ...`."""
-    largest = [name for name in largest_first(shares) if shares[name] >= LEAST_NAMED][:MOST_NAMED]
+    largest = [name for name in roles_by_share(shares) if shares[name] >= LEAST_NAMED][:MOST_NAMED]
     rest = 1 - sum(shares[name] for name in largest) - shares[UNEXPLAINED]
     left = [f"{percent(rest)} goes to smaller roles"] if largest and rest >= 0.005 else []
     ends = " and ".join([*left, f"{percent(shares[UNEXPLAINED])} is not explained"])
@@ -148,7 +148,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f}%"
 
 
-def largest_first(shares: Mapping[str, float]) -> list[str]:
+def roles_by_share(shares: Mapping[str, float]) -> list[str]:
     """Names of the roles, the largest share first, without the unexplained share."""
     return sorted((name for name in shares if name != UNEXPLAINED), key=lambda name: -shares[name])
 

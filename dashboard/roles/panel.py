@@ -15,10 +15,10 @@ from dashboard.roles.head_roles import (
     WITHOUT,
     RoleShare,
     beyond_chance,
-    largest_first,
     listed_roles,
     main_role,
     percent,
+    roles_by_share,
     roles_of_head,
     shares_of_head,
     smaller_roles,
@@ -182,7 +182,7 @@ def read_role_panel(corpus: Corpus, state: LinkState, ingest: IngestProgress | N
         return Unmade(_UNKNOWN, "Run `headscape ingest` with more sentences.", ingest)
     every = roles_of_head(roles, tests.isel(head))
     evidence = state.evidence or main_role(shares)
-    offered = [name for name in largest_first(shares) if shares[name] >= LEAST_NAMED]
+    offered = [name for name in roles_by_share(shares) if shares[name] >= LEAST_NAMED]
     return RolePanel(
         state=state,
         does=f"{head_name(state.layer, state.head)} {what_it_does(shares)}",

@@ -345,7 +345,11 @@ def interruption(error: IcechunkError) -> str:
     return f"{problem} Check your access to it and run the same command again."
 
 
+#: What stands before a line of an icechunk error: marks, and the x of its first line.
+_FRAME = re.compile(r"^(?:[^\w/\[(]+(?:x\s+)?)")
+
+
 def first_line(error: BaseException) -> str:
     """First line of an icechunk error, without the frame around it and the trace below it."""
-    lines = [line for line in (re.sub(r"^[^\w/]+", "", line).strip() for line in str(error).splitlines()) if line]
+    lines = [line for line in (_FRAME.sub("", line).strip() for line in str(error).splitlines()) if line]
     return (lines[0] if lines else type(error).__name__)[:200]
