@@ -88,6 +88,10 @@ _CURVES = (
     "Each dot is a head, a line the mean of its layer, a bar the 95% interval of that mean {} "
     "(Figures 2 and 4 of Clark et al. 2019)."
 )
+_OF_CURVES = (
+    "Each dot is a head, a line the mean of its layer, over all queries unless a title or a legend names some. "
+    "Click a dot to open the head."
+)
 #: Pixels reserved for numbers that are being counted: the height of the heat map and the first figures.
 COUNTED = 1600
 
@@ -166,7 +170,7 @@ def draw_numbers(state: LinkState, numbers: Numbers) -> list[object]:
     return [
         *_heat_map(state, numbers),
         html.H2(["By layer", info("the curves by layer", _CURVES.format(numbers.interval))]),
-        html.P("Each dot is a head, a line the mean of its layer. Click a dot to open the head.", className="caption"),
+        html.P(_OF_CURVES, className="caption"),
         html.Div(curves(numbers.curves, numbers.of), className="figures"),
         html.H2("Token mixing"),
         *mixing(
