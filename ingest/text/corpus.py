@@ -126,7 +126,8 @@ def prepare_corpus(
         reviews = read().numbered_as(label_names(group))
         if reviews.columns.left_out:
             say(reviews.columns.complaint(short(data.name)))
-        if empty := reviews.without_text:
+        empty = 0 if data.form == PLAIN else reviews.without_text  # empty lines part the lines of a text
+        if empty:
             whole = f"{many(len(reviews), 'review')} of {short(data.name)}"
             say(f"{empty:,} of {whole} without text in the column {short(reviews.text)!r}: left out.")
         splitter = str(identity["splitter"])
