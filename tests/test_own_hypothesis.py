@@ -222,6 +222,14 @@ def test_the_file_has_every_head_with_intervals(bank_client: FlaskClient, bank_c
     assert table.hypothesis[0].startswith("A word of part of speech DET")
 
 
+@pytest.mark.parametrize(
+    ("query", "told"), [("?hquery=DET", True), ("?hquery=DET&hoffset=1", False), ("?hkey=DET", False)]
+)
+def test_a_hypothesis_without_a_key_is_told_to_say_little(bank_client: FlaskClient, query: str, told: bool) -> None:
+    page = above(bank_client, "/relations", query)
+    assert ("Every word is such a key, so heads hardly differ. Write a key, an offset, or what is" in page) is told
+
+
 @pytest.mark.parametrize(("query", "status"), [("", 404), ("?hquery=/(/", 400), ("?hquery=" + "x" * 300, 200)])
 def test_a_file_of_no_hypothesis_is_refused(
     bank_client: FlaskClient, bank_corpus: Corpus, query: str, status: int

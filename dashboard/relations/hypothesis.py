@@ -118,6 +118,13 @@ class WrittenHypothesis:
             said += f", at offset {' to '.join(ends)} in {self.unit}s"
         return f"{said[0].upper()}{said[1:]}."
 
+    @property
+    def remark(self) -> str:
+        """What a hypothesis that names every word as a key lacks; empty for any other."""
+        if self.joined or self.offsets or self.key.kind != "any":
+            return ""
+        return f" Every {self.unit} is such a key, so heads hardly differ. Write a key, an offset, or what is between them."
+
 
 def read_hypothesis(corpus: Corpus, state: LinkState) -> WrittenHypothesis | None:
     """The hypothesis of a link; None where its fields say nothing.

@@ -96,7 +96,7 @@ def read_own(context: Context) -> OwnHypothesis:
         return OwnHypothesis(state, labels, "", Unmade.of(error, context.ingest).text, None)
     if written is None:
         return OwnHypothesis(state, labels, "", [], None)
-    return OwnHypothesis(state, labels, written.sentence, [], deferred(context, HYPOTHESIS))
+    return OwnHypothesis(state, labels, f"{written.sentence}{written.remark}", [], deferred(context, HYPOTHESIS))
 
 
 def own_hypothesis(shown: OwnHypothesis) -> list[object]:
