@@ -136,7 +136,7 @@ class StageResults(CorpusText):
         (xarray's `sel` keeps the name `method` for itself). Attributes: `trained_on` and `reported_on` sentences, `words`.
         Loaded at first use. NotIngested where the ingest has not computed it.
         """
-        remedy = "Run `headscape ingest` with 100 sentences or more of at least two words."
+        remedy = "Run `headscape ingest`, with more sentences where there are few."
         return self._of_words("uas", "uas_hash", "Governors from attention", remedy).load().rename(method="approach")
 
     @cached_property

@@ -140,7 +140,7 @@ class Words:
         if stage in OF_GOVERNORS and not len(self.dependencies.source):
             parsed = self.kind == "gold" or any(self.names("relation"))
             other = (
-                "Give data with sentences of two words or more."
+                "Give data with sentences of two words or more beside punctuation."
                 if parsed
                 else "Run `headscape ingest --annotate=<spaCy pipeline with a parser>`."
             )

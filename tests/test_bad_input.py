@@ -49,9 +49,13 @@ def test_a_setting_that_cannot_be_is_refused(settings: dict[str, object], part: 
 @pytest.mark.parametrize("setting", ["data", "model"])
 def test_a_link_to_nothing_and_a_pipe_are_said_to_be_that(setting: str, tmp_path: Path, complaint: Complaint) -> None:
     (tmp_path / "moved.csv").symlink_to(tmp_path / "nowhere.csv")
-    assert "moved.csv is a link to a place where nothing is." in complaint(**{setting: tmp_path / "moved.csv"})
+    assert "moved.csv is a link whose target is not there or cannot be read." in complaint(
+        **{setting: tmp_path / "moved.csv"}
+    )
     os.mkfifo(tmp_path / "pipe.csv")
-    assert "pipe.csv is a pipe or a device, which is read once." in complaint(**{setting: tmp_path / "pipe.csv"})
+    assert "pipe.csv is neither a file nor a folder, but a pipe or a device." in complaint(
+        **{setting: tmp_path / "pipe.csv"}
+    )
 
 
 @pytest.mark.parametrize(

@@ -125,9 +125,13 @@ def test_a_tokenizer_with_more_wordpieces_than_rows_is_refused_before_the_traini
 @pytest.mark.parametrize(
     ("model_type", "changes", "told"),
     [
-        ("gpt2", {"pad_token_id": None, "eos_token_id": 50256}, "says that wordpiece 50256 of "),
-        ("gpt2", {"pad_token_id": None, "eos_token_id": None}, "says no pad_token_id, "),
-        ("bert", {"pad_token_id": None}, "says no pad_token_id, "),
+        (
+            "gpt2",
+            {"pad_token_id": None, "eos_token_id": 50256},
+            "pads with eos_token_id = 50256, which is none of its ",
+        ),
+        ("gpt2", {"pad_token_id": None, "eos_token_id": None}, "names no padding, so reviews"),
+        ("bert", {"pad_token_id": None}, "names no padding, so reviews"),
     ],
 )
 def test_a_model_whose_padding_is_no_wordpiece_is_refused(
@@ -136,8 +140,8 @@ def test_a_model_whose_padding_is_no_wordpiece_is_refused(
     model = save_family(tmp_path / "model", model_type)
     change_config(model, **changes)
     complaint = refused(model=model)
-    assert f"config.json of model {told}" in complaint
-    assert "Give pad_token_id the number of" in complaint
+    assert f"model {told}" in complaint
+    assert "Give config.json a pad_token_id below " in complaint
     assert not (tmp_path / "out").exists()
 
 

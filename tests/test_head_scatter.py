@@ -128,7 +128,7 @@ def test_a_hover_over_shares_that_are_no_parts_of_one_whole_says_so(
 ) -> None:
     figure = scatter_figure(read_scatter(corpus, LinkState(across=across, up=up)))
     texts = [text for trace in figure.data for text in trace.text]
-    assert {"; these shares overlap" in text for text in texts} == {overlap}
+    assert {"; these shares may overlap" in text for text in texts} == {overlap}
 
 
 def test_heads_without_a_role_are_their_own_group(corpus: Corpus) -> None:

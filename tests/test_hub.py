@@ -164,8 +164,8 @@ def test_a_configuration_a_split_or_the_first_rows_are_read(name: str, asked: tu
         ),
         (
             "uneven",
-            "Later rows of films/uneven have columns of other types than its first rows. Save it as a file of one type "
-            "for each column, and give --data=<that file>.",
+            "Rows of films/uneven cannot be read as one table (ArrowInvalid): columns change their types, or a file is damaged. "
+            "Save the data as a file of one type for each column, and give --data=<that file>.",
         ),
         (
             "script",

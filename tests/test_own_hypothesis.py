@@ -227,7 +227,7 @@ def test_the_file_has_every_head_with_intervals(bank_client: FlaskClient, bank_c
 )
 def test_a_hypothesis_without_a_key_is_told_to_say_little(bank_client: FlaskClient, query: str, told: bool) -> None:
     page = above(bank_client, "/relations", query)
-    assert ("Every word is such a key, so heads hardly differ. Write a key, an offset, or what is" in page) is told
+    assert ("Every word is a key, so heads hardly differ. Write a key or an offset, or choose" in page) is told
 
 
 @pytest.mark.parametrize(("query", "status"), [("", 404), ("?hquery=/(/", 400), ("?hquery=" + "x" * 300, 200)])

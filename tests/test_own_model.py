@@ -237,7 +237,7 @@ def test_a_model_that_its_config_does_not_describe_is_refused(
 @pytest.mark.parametrize("model_type", ["eurobert", "nomic_bert", "jina_embeddings_v3"])
 def test_heads_of_another_size_than_their_share_of_the_features_are_refused(model_type: str, tmp_path: Path) -> None:
     folder = save_family(tmp_path / "tiny", model_type, sizes={"head_dim": 16})
-    sentence = r"says head_dim = 16\. Heads of another size .* are not read\. Choose a model with head_dim = 8\."
+    sentence = r"says head_dim = 16\. It must be 8, .*: heads of another size are not read\. Choose a model with head_dim = 8\."
     with pytest.raises(IngestError, match=sentence):
         find_checkpoint(str(folder))
     model, tokenizer = (each.from_pretrained(folder) for each in (transformers.AutoModel, transformers.AutoTokenizer))

@@ -84,4 +84,4 @@ def test_sentences_of_one_word_have_no_relations_and_no_parser_gives_any(ingest:
     corpus = store.open_corpus(ingest(tmp_path / "store", data=tmp_path / "words.conllu", annotate="auto"))
     with pytest.raises(NotIngested) as missing:
         _ = corpus.relations
-    assert missing.value.remedy == "Give data with sentences of two words or more."
+    assert missing.value.remedy == "Give data with sentences of two words or more beside punctuation."

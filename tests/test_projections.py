@@ -76,7 +76,9 @@ def test_projections_of_what_is_not_held_name_the_model_and_the_data_that_are(
     copy: Path, ingest: Ingest, odd_model: Path, tiny_model: Path, tmp_path: Path
 ) -> None:
     held = open_corpus(str(copy)).attributes["provenance"]["settings"]["data"]
-    given = f"Give --model={tiny_model} --data={held} for what it holds, or run `headscape ingest` first."
+    given = (
+        f"Give --model={tiny_model} --data={held} --max-length=24 for what it holds, or run `headscape ingest` first."
+    )
     with pytest.raises(IngestError) as of_model:
         ingest(copy, model=odd_model, stage="projections")
     assert str(of_model.value) == f"{copy} holds nothing of odd-bert yet. {given}"

@@ -129,5 +129,5 @@ def test_the_page_says_which_lines_of_the_cards_are_coloured(roles_store: str) -
     page = str(draw(replace(read(resolve(ServedStore(roles_store), "/", "")), by_role=True)).above)
     assert (
         "Lines run from each token to those that it attends to. Lines of the role are coloured, others grey; "
-        "the named pair has the text's colour." in page
+        "the named pair's line is black or white." in page
     )

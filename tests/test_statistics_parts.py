@@ -150,11 +150,7 @@ def test_where_another_statistic_is_shown_the_one_with_most_difference_is_a_link
 def test_the_curves_by_layer_keep_their_queries_and_say_so(served_store: ServedStore) -> None:
     page = page_of(served_store, "source=cls")
     assert figure(page, "curves-classes") == figure(page_of(served_store), "curves-classes")
-    assert any(
-        "over all queries unless a title or a legend names some" in part
-        for part in parts(page)
-        if isinstance(part, str)
-    )
+    assert any("“Mean over” does not change these figures." in part for part in parts(page) if isinstance(part, str))
 
 
 def test_means_may_be_over_other_rows(served_store: ServedStore, tiny_corpus: Corpus) -> None:

@@ -98,7 +98,6 @@ def test_the_sizes_that_these_tests_name(part: store.Corpus) -> None:
         ("statistics", f"?{EVERY}", f"these figures are of the whole corpus, {ALL}."),
         ("map", "", "Mean over the first 121 of 452 tokens (10 sentences)."),
         ("features", "", "the first 10 sentences of the corpus"),
-        ("sentence", "?sentence=3", f"Sentence 3 of {FIRST}"),
         ("sentence", "?sentence=3", f"Sentence 3 of {FIRST} (counted from 0)"),
         ("compare", "?sentence=3", "Sentence 3 of 10 (counted from 0)"),
         ("sentence", "?sentence=3&find=the", f" of {ALL}"),

@@ -45,7 +45,7 @@ _NORMS = defined(
     "What arrives: each weight multiplied by the value norm of its key. Means over the heads of a layer and all sentences; every "
     "sentence has the same weight.",
 )
-#: How the shares are means: unlike shares by role, in which each word counts the same, so that long sentences count more.
+#: What is averaged in which order: unlike shares by role, in which each word counts the same, so that long sentences count more.
 _MEANS = "Means over all tokens of a sentence, then over sentences."
 #: Fewest and most tokens of an example, [CLS] and [SEP] included: enough for a sentence, few enough to read at a glance.
 FEWEST_TOKENS, MOST_TOKENS = 7, 12

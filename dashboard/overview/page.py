@@ -372,7 +372,9 @@ def _examples(shown: OverviewPage) -> list[object]:
     if shown.cards is None:
         return []
     of_role = (
-        " Lines of the role are coloured, others grey; the named pair has the text's colour." if shown.by_role else ""
+        " Lines of the role are coloured, others grey; the named pair's line is black or white."
+        if shown.by_role
+        else ""
     )
     lines = html.P(f"Lines run from each token to those that it attends to.{of_role}", className="caption")
     dots = html.P(

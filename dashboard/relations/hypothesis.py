@@ -120,10 +120,12 @@ class WrittenHypothesis:
 
     @property
     def remark(self) -> str:
-        """What a hypothesis that names every word as a key lacks; empty for any other."""
+        """A remark on a hypothesis that names every word as a key; empty for any other."""
         if self.joined or self.offsets or self.key.kind != "any":
             return ""
-        return f" Every {self.unit} is such a key, so heads hardly differ. Write a key, an offset, or what is between them."
+        return (
+            f" Every {self.unit} is a key, so heads hardly differ. Write a key or an offset, or choose “Between them”."
+        )
 
 
 def read_hypothesis(corpus: Corpus, state: LinkState) -> WrittenHypothesis | None:

@@ -64,7 +64,7 @@ SECTIONS: Mapping[str, str] = {
 }
 _UNKNOWN = "Roles of heads: unknown, as no sentence that they are judged on has a word."
 _SHARE = (
-    "Share of all attention of words that goes where the role says and that the role explains, on sentences that it was not fitted on. "
+    "Share of all attention of words and marks that goes where the role says and that the role explains, on {}. "
     "The shares of all roles and what is not explained sum to 100%; roles below 2% are one row."
 )
 _BASE = "Means over the words and marks of {}. A bar as wide as its column is 100%."
@@ -333,7 +333,7 @@ def _threshold(state: LinkState) -> html.Div:
 def _shares(shown: RolePanel) -> list[object]:
     titles = {
         "role": "",
-        "share": f"{_SHARE}{shown.sight}",
+        "share": f"{_SHARE.format(shown.judged)}{shown.sight}",
         "test": f"{_TEST} {_REPLICATED} {_OFFSET}{shown.random_found}",
     }
     head = [

@@ -1,5 +1,6 @@
 """Section If heads were not there: heads are switched off or replaced in a sentence, and the reader sees the changes downstream."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -330,7 +331,7 @@ def _said(shown: ShownChange) -> html.P:
     most = [
         part
         for layer, head in shown.most_changed
-        for part in (", ", _link(shown.state, layer, head), f" ({1000 * shown.divergence[layer, head]:.1f})")
+        for part in (", ", _link(shown.state, layer, head), f" ({_thousandths(shown, layer, head, least=1)})")
     ]
     attention = (
         [
@@ -386,18 +387,18 @@ def _cell(shown: ShownChange, layer: int, head: int) -> html.Td:
         text, says = shown.change.instead, f"{name} {_SAID[shown.change.instead]}"
     elif shown.change.is_later(layer, head):
         share = changed / (shown.divergence[shown.most_changed[0]] or 1)
-        digits = _decimals(shown)
-        text = f"{1000 * changed:.{digits}f}"
-        says = f"{name} changes by {1000 * changed:.{max(digits, 1)}f} thousandths of a nat"
+        text = _thousandths(shown, layer, head)
+        says = f"{name} changes by {_thousandths(shown, layer, head, least=1)} thousandths of a nat"
     named: Any = {"aria-label": says, FOLLOWED: ""}
     link = html.A(html.Span(text), href=_href(shown.state, layer, head), title=says, **named)
     return html.Td(link, style={"--share": f"{100 * share:.0f}%"})
 
 
-def _decimals(shown: ShownChange) -> int:
-    """Decimals of the changes in thousandths of a nat: the largest has three digits, so that small changes differ."""
+def _thousandths(shown: ShownChange, layer: int, head: int, *, least: int = 0) -> str:
+    """The change of a head in thousandths of a nat; `least` decimals, or those that give the largest change three digits."""
     largest = 1000 * float(shown.divergence[shown.most_changed[0]])
-    return 0 if largest >= 100 else 1 if largest >= 10 else 2
+    digits = 2 - math.floor(math.log10(largest)) if largest > 0 else 0
+    return f"{1000 * float(shown.divergence[layer, head]):.{min(max(digits, least), 6)}f}"
 
 
 def _pairs(shown: ShownChange) -> list[Any]:

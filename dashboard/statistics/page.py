@@ -88,10 +88,7 @@ _CURVES = (
     "Each dot is a head, a line the mean of its layer, a bar the 95% interval of that mean {} "
     "(Figures 2 and 4 of Clark et al. 2019)."
 )
-_OF_CURVES = (
-    "Each dot is a head, a line the mean of its layer, over all queries unless a title or a legend names some. "
-    "Click a dot to open the head."
-)
+_OF_CURVES = "Each dot is a head, a line the mean of its layer. “Mean over” does not change these figures. Click a dot to open the head."
 #: Pixels reserved for numbers that are being counted: the height of the heat map and the first figures.
 COUNTED = 1600
 

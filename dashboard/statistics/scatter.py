@@ -393,4 +393,4 @@ def _overlap(shown: HeadScatter) -> str:
     drawn = {shown.across: shown.x, shown.up: shown.y, shown.tint: shown.hue, shown.sized: shown.area}
     shares = [name for name, score in drawn.items() if score is not None and score.unit == "share"]
     parts = all(name.startswith(_SHARE_OF) for name in shares)
-    return "" if len(shares) < 2 or parts else "; these shares overlap"
+    return "" if len(shares) < 2 or parts else "; these shares may overlap"

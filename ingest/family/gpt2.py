@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ingest.family.bert import DEFAULTS, MODEL_FIELDS, MOST, MOST_LAYERS, READ_FIELDS, Bert, BertParts, LayerPaths
-from ingest.family.protocol import TRUTH, Config, Field, ModelParts, number, text, whole
+from ingest.family.protocol import TRUTH, Config, Field, ModelParts, number, padding_of, text, whole
 from ingest.family.rotary import ModernBertLayer
 from store.kernels.bias import AttentionBias, LayerBias, Mask
 
@@ -87,7 +87,7 @@ class Gpt2(Bert):
         """The modules of a loaded model, which pads with the end of a text and keeps no keys for a next call."""
         config = model.config
         config.use_cache = False
-        config.pad_token_id = config.eos_token_id if config.pad_token_id is None else config.pad_token_id
+        config.pad_token_id = padding_of(config)
         return Gpt2Parts(model.base_model)
 
     def guess_wordpieces(self, model: Any, vectors: "Tensor") -> "Tensor":

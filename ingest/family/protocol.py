@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 
+#: Advice where a value is an error of the file.
 SAVE_AGAIN = "Save the model again with save_pretrained."
 
 
@@ -50,6 +51,12 @@ def number(lowest: float, highest: float, *, none: bool = False) -> Field:
 def text(*, none: bool = False) -> Field:
     """A text."""
     return Field(f"text{' or null' if none else ''}", lambda value: isinstance(value, str) or (none and value is None))
+
+
+def padding_of(config: Any) -> int | None:
+    """The wordpiece that pads a text, of transformers' configuration: the end of a text where the model has no other."""
+    padding: int | None = config.eos_token_id if config.pad_token_id is None else config.pad_token_id
+    return padding
 
 
 def _is_labels(value: Any) -> bool:

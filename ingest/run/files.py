@@ -72,12 +72,16 @@ def is_folder(path: Path) -> bool:
 
 
 def check_kind(path: Path) -> None:
-    """Refuse what is neither a file nor a folder: a link to nothing, a pipe, a device. A name that is not there passes."""
+    """Refuse a path that is neither a file nor a folder: a link to nothing, a pipe, a device. A name that is not there passes."""
     if is_file(path) or is_folder(path) or not os.path.lexists(path):
         return
     if path.is_symlink() and not os.path.exists(path):
-        raise IngestError(f"{short(path)} is a link to a place where nothing is. Give a path that exists.")
-    raise IngestError(f"{short(path)} is a pipe or a device, which is read once. Save its content, and give that file.")
+        raise IngestError(
+            f"{short(path)} is a link whose target is not there or cannot be read. Give the path of a file or a folder."
+        )
+    raise IngestError(
+        f"{short(path)} is neither a file nor a folder, but a pipe or a device. Give the path of a file or a folder."
+    )
 
 
 def package_folder(package: str) -> Path:

@@ -292,10 +292,10 @@ def cannot_load(data: HubData, error: Exception, *, missing: bool = False) -> In
         )
     if names & {"DataFilesNotFoundError", "EmptyDatasetError"}:
         return IngestError(f"{name} has no file that `datasets` can read. Download it and give --data=<file>.")
-    if any(isinstance(cause, pa.ArrowException) for cause in raised):
+    if "CastError" in names or any(isinstance(cause, pa.ArrowException) for cause in raised):
         return IngestError(
-            f"Later rows of {name} have columns of other types than its first rows. Save it as a file of one type "
-            "for each column, and give --data=<that file>."
+            f"Rows of {name} cannot be read as one table ({type(error).__name__}): columns change their types, or a file is damaged. "
+            "Save the data as a file of one type for each column, and give --data=<that file>."
         )
     if not missing:
         return IngestError(

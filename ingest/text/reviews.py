@@ -156,7 +156,8 @@ class Reviews:
     @property
     def without_text(self) -> int:
         """Number of reviews whose text is empty or missing, as where a file of a folder lacks the column of the text."""
-        lengths = pc.binary_length(self.table.plain_column(self.text))
+        texts = self.table.plain_column(self.text).cast(pa.large_string())
+        lengths = pc.binary_length(pc.ascii_trim_whitespace(texts))
         return len(self) - int(pc.sum(pc.fill_null(pc.greater(lengths, 0), False)).as_py() or 0)
 
     @property

@@ -31,6 +31,8 @@ from store.repository.remote import LONGEST_READ, NoAnswer, RemoteStore, create_
 
 MAIN = "main"
 INGEST = "ingest"
+#: What stands before a line of an icechunk error: marks, and the x of its first line.
+_FRAME = re.compile(r"^[^\w/\[(]+(?:x\s+)?")
 
 
 def holds_snapshots(store: Path) -> bool:
@@ -343,10 +345,6 @@ def interruption(error: IcechunkError) -> str:
         return f"The store cannot be read or written; what was committed before is kept. {sentences}"
     problem = f"The store cannot be read or written ({first_line(error)}); what was committed before is kept."
     return f"{problem} Check your access to it and run the same command again."
-
-
-#: What stands before a line of an icechunk error: marks, and the x of its first line.
-_FRAME = re.compile(r"^(?:[^\w/\[(]+(?:x\s+)?)")
 
 
 def first_line(error: BaseException) -> str:
