@@ -173,6 +173,7 @@ def test_an_ingest_killed_before_publication_is_published_by_the_next(
 ) -> None:
     interrupted(ingest, copy, (Writer, "publish"), after=0, sentences=20)
     assert store.open_corpus(copy).n_sentences == 15
+    capsys.readouterr()  # the interrupted ingest has said which reviews it left out
     ingest(Path(copy), sentences=20)
     assert capsys.readouterr().out.startswith("Published ")
     assert store.open_corpus(copy).n_sentences == 20
