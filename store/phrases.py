@@ -1,4 +1,4 @@
-"""Counts, dates and names for people, whole numbers that people write, and texts of CSV files that are safe in spreadsheets.
+"""Counts, dates, names and flags for people, whole numbers that people write, and texts of CSV files that are safe in spreadsheets.
 
 A text that begins like a formula gets an apostrophe before it, and so does a text that looks like such a guarded text.
 """
@@ -6,6 +6,7 @@ A text that begins like a formula gets an apostrophe before it, and so does a te
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from shlex import quote
 from typing import Any
 
 #: Beginning of a cell that a spreadsheet takes for a formula (OWASP, CSV injection), also after apostrophes of the text.
@@ -22,6 +23,11 @@ _GUARDED = re.compile(FORMULA.replace(r"\A", r"\A'(?=") + ")")
 def many(count: int, noun: str) -> str:
     """A count with its noun: `1 token`, `1,200 tokens`."""
     return f"{count:,} {noun if count == 1 else f'{noun}s'}"
+
+
+def written_flags(settings: Mapping[str, Any]) -> list[str]:
+    """Settings of a command as flags that a shell takes as they are: `--max-length=64`."""
+    return [quote(f"--{name.replace('_', '-')}={value}") for name, value in settings.items()]
 
 
 def one(name: str) -> str:

@@ -91,10 +91,10 @@ def test_reviews_without_text_as_in_files_without_that_column_are_counted(
     ingest: Ingest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (films := tmp_path / "films").mkdir()
-    pq.write_table(pa.table({"text": ["A film.", "", None]}), films / "train-0.parquet")
+    pq.write_table(pa.table({"text": ["A film.", "", " ", None]}), films / "train-0.parquet")
     pq.write_table(pa.table({"body": ["A sad one.", "A dull one."]}), films / "train-1.parquet")
     assert store.open_corpus(ingest(tmp_path / "store", data=films)).n_sentences == 1
-    assert "4 of 5 reviews of films without text in the column 'text': left out.\n" in capsys.readouterr().out
+    assert "5 of 6 reviews of films without text in the column 'text': left out.\n" in capsys.readouterr().out
     (tmp_path / "lines.txt").write_text("A film.\n\nA sad one.\n")
     ingest(tmp_path / "lines", data=tmp_path / "lines.txt")
     assert "without text" not in capsys.readouterr().out

@@ -1,7 +1,6 @@
 """Contents of a store: each model with the settings and the command of its ingest, and each corpus."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from shlex import quote
 from typing import Any
 
 import dash_mantine_components as dmc
@@ -10,7 +9,7 @@ from dash.development.base_component import Component
 
 from dashboard.ui.text import naming
 from store.describe import CorpusDescription, ModelDescription
-from store.phrases import MANY_CUT, cut_sentences, first_reviews, many
+from store.phrases import MANY_CUT, cut_sentences, first_reviews, many, written_flags
 from store.schema.pictures import ViewName
 
 Settings = Mapping[str, Any]
@@ -30,12 +29,8 @@ def readable_settings(settings: Settings) -> dict[str, str]:
 
 def command(settings: Settings) -> str:
     """The command of an ingest with these settings, without places on the server."""
-    flags = [
-        quote(f"--{name.replace('_', '-')}={value}")
-        for name, value in settings.items()
-        if value is not None and name not in PLACES
-    ]
-    return " \\\n  ".join(["headscape ingest", *flags])
+    named = {name: value for name, value in settings.items() if value is not None and name not in PLACES}
+    return " \\\n  ".join(["headscape ingest", *written_flags(named)])
 
 
 def _titled(settings: Settings) -> Iterator[tuple[str, str]]:

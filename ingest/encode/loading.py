@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ingest.family.protocol import Family
+from ingest.family.protocol import SAVE_AGAIN, Family
 from ingest.run.checkpoint import Checkpoint, field_refused, model_config, read_json
 from ingest.run.errors import IngestError, cause, listed, short
 from ingest.run.files import check_fetched
@@ -85,9 +85,7 @@ def _check_shards(checkpoint: Checkpoint, index: str) -> None:
     """Refuse weights in parts, a part of which is missing."""
     parts, name = read_json(checkpoint.folder, index).get("weight_map"), short(checkpoint.name)
     if not isinstance(parts, dict):
-        raise IngestError(
-            f"{index} of {name} has no weight_map, which says what is in which file. Save the model again with save_pretrained."
-        )
+        raise IngestError(f"{index} of {name} has no weight_map, which says what is in which file. {SAVE_AGAIN}")
     missing = sorted({str(part) for part in parts.values() if not (checkpoint.folder / str(part)).is_file()})
     if missing:
         raise IngestError(
@@ -120,7 +118,7 @@ def _check_named(content: object, about: str) -> None:
     if other := _other_than_named(content):
         raise IngestError(
             f"{about} does not hold weights by their names alone, as torch.save(model.state_dict(), ...) writes them ({other}). "
-            "Save the model again with save_pretrained."
+            f"{SAVE_AGAIN}"
         )
 
 
@@ -223,14 +221,14 @@ def check_values(checkpoint: Checkpoint, weights: Mapping[str, Tensor]) -> None:
         if not largest <= LARGEST:
             raise IngestError(
                 f"The weights of {short(checkpoint.name)} are not those of a trained model: {name} has numbers such as {largest:g}. "
-                "Save the model again with save_pretrained."
+                f"{SAVE_AGAIN}"
             )
 
 
 def refused(checkpoint: Checkpoint, reason: str) -> IngestError:
     """The error for a checkpoint that is not the model that its config.json describes."""
     return IngestError(
-        f"{short(checkpoint.name)} cannot be loaded as {one(checkpoint.family.name)} ({reason}). Save the model again with save_pretrained."
+        f"{short(checkpoint.name)} cannot be loaded as {one(checkpoint.family.name)} ({reason}). {SAVE_AGAIN}"
     )
 
 

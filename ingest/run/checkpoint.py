@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 from ingest.family import FAMILIES, family_of, find_family
@@ -20,7 +19,7 @@ from ingest.run.errors import IngestError, is_unreachable, listed, short
 from ingest.run.files import check_fetched, check_kind, is_file, is_folder, package_folder, sha256
 from ingest.run.settings import EMBEDDED, Settings
 from store import Snapshot, StoreError, open_snapshot
-from store.phrases import many, one
+from store.phrases import many, one, written_flags
 
 #: Letters and length of a commit of the hub.
 COMMIT_LETTERS, COMMIT_LENGTH = frozenset("0123456789abcdef"), 40
@@ -263,9 +262,9 @@ def held_settings(url: str) -> str:
     models = [] if snapshot is None else _models(snapshot)
     known = models[-1].get("provenance", {}).get("settings", {}) if models else {}
     usual = asdict(Settings())
-    named = [name for name in OF_CORPUS if name in known and known[name] not in (None, usual[name])]
-    chosen = [name for name in ("model", "data") if name in known] + named
-    return " ".join(f"--{name.replace('_', '-')}={quote(str(known[name]))}" for name in chosen)
+    named = {name: known[name] for name in ("model", "data") if name in known}
+    named |= {name: known[name] for name in OF_CORPUS if name in known and known[name] not in (None, usual[name])}
+    return " ".join(written_flags(named))
 
 
 def held_token_sets(url: str, checkpoint: Checkpoint, data_identity: str) -> set[str]:

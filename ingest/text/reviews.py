@@ -46,6 +46,7 @@ from ingest.text.table import (
     MENTIONS,
     Table,
     form_with_columns,
+    plain,
 )
 from store import Corpus
 from store.phrases import many
@@ -156,9 +157,11 @@ class Reviews:
     @property
     def without_text(self) -> int:
         """Number of reviews whose text is empty or missing, as where a file of a folder lacks the column of the text."""
-        texts = self.table.plain_column(self.text).cast(pa.large_string())
-        lengths = pc.binary_length(pc.ascii_trim_whitespace(texts))
-        return len(self) - int(pc.sum(pc.fill_null(pc.greater(lengths, 0), False)).as_py() or 0)
+        with_text = 0
+        for batch in self.table.columns.select([self.text]).to_batches(ROWS_AT_ONCE):  # not all text at once in memory
+            texts = pc.ascii_trim_whitespace(plain(batch.column(0)).cast(pa.large_string()))
+            with_text += pc.sum(pc.greater(pc.binary_length(texts), 0)).as_py() or 0
+        return len(self) - with_text
 
     @property
     def label_names(self) -> list[str]:
